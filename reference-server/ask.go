@@ -86,7 +86,7 @@ func (s *Session) SendRequest(ctx context.Context, related wire.ID, method strin
 func (s *Session) sendRequest(ctx context.Context, related wire.ID, task, method string, params any) (jsontext.Value, error) {
 	id, response := s.registerRequest()
 	defer s.unregisterRequest(id)
-	o := s.newOut(s.revisionRelated(related), OutRequest, method, id, wire.NewRequest(id, method, withTask(params, task)))
+	o := s.newOut(s.relatedRevision(related), OutRequest, method, id, wire.NewRequest(id, method, withTask(params, task)))
 	o.Related = related
 	s.send(o)
 

@@ -56,9 +56,9 @@ func withMeta(o object) object {
 	return o
 }
 
-// everyBlock returns one content block of each type that revision r defines. Of embedded
+// allContentBlocks returns one content block of each type that revision r defines. Of embedded
 // resources it returns two: one with text and one with a blob.
-func everyBlock(r spec.Revision) []object {
+func allContentBlocks(r spec.Revision) []object {
 	text := textBlock("Text, with annotations.")
 	text["annotations"] = annotations(r, 0.5)
 	if r.AtLeast(spec.V20250618) {

@@ -60,7 +60,7 @@ func fixtureTools() []*tool {
 					if done > 0 && !c.pause(fixturePause) {
 						break
 					}
-					c.progress(done, 100, fmt.Sprintf("%d percent", done))
+					c.sendProgress(done, 100, fmt.Sprintf("%d percent", done))
 				}
 				return textResult("All steps are done.")
 			},

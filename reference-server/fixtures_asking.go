@@ -23,18 +23,18 @@ func fixtureClientTools() []*tool {
 			since: spec.V20250618,
 			input: []argument{{name: "message", kind: "string", description: "What to tell the user", required: true}},
 			run: func(c *Call, a values) object {
-				return askFilled(c, a["message"].(string), fixtureUser)
+				return askForForm(c, a["message"].(string), fixtureUser)
 			},
 		},
 		{
 			name: "test_elicitation_sep1034_defaults", title: "Ask with defaults", openWorld: true, since: spec.V20251125,
 			description: "For the official conformance suite: a form whose fields have defaults.",
-			run:         func(c *Call, _ values) object { return askFilled(c, "Are these right?", fixtureDefaults) },
+			run:         func(c *Call, _ values) object { return askForForm(c, "Are these right?", fixtureDefaults) },
 		},
 		{
 			name: "test_elicitation_sep1330_enums", title: "Ask with choices", openWorld: true, since: spec.V20251125,
 			description: "For the official conformance suite: a form with every kind of choice.",
-			run:         func(c *Call, _ values) object { return askFilled(c, "What do you choose?", fixtureChoices) },
+			run:         func(c *Call, _ values) object { return askForForm(c, "What do you choose?", fixtureChoices) },
 		},
 	}
 }

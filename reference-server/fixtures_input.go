@@ -48,7 +48,7 @@ func fixtureInputTools() []*tool {
 			return askUserName(c, v)
 		}),
 		fixture("test_streaming_elicitation", "Ask for a name after some progress", func(c *Call, v values) object {
-			c.progress(50, 100, "50 percent")
+			c.sendProgress(50, 100, "50 percent")
 			return askUserName(c, v)
 		}),
 		fixture("test_missing_capability", "Ask a model, whatever the client declares", capital),

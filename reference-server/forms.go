@@ -116,7 +116,7 @@ func form(fields []formField, r spec.Revision) object {
 }
 
 func askFields(c *Call, _ values) object {
-	return askFilled(c, "The ask-elicitation-fields tool would like to see a form filled in, whatever you choose.", formFields)
+	return askForForm(c, "The ask-elicitation-fields tool would like to see a form filled in, whatever you choose.", formFields)
 }
 
 // elicitationOf returns the params of an elicitation by form.
@@ -124,8 +124,8 @@ func elicitationOf(c *Call, message string, fields []formField) object {
 	return object{"message": message, "requestedSchema": form(fields, c.Revision)}
 }
 
-// askFilled asks the user to fill in a form, and checks the content that the client returns.
-func askFilled(c *Call, message string, fields []formField) object {
+// askForForm asks the user to fill in a form, and checks the content that the client returns.
+func askForForm(c *Call, message string, fields []formField) object {
 	if !c.canElicitForms() {
 		return c.failUndeclared("This client has not declared elicitation by form.", "elicitation", "form")
 	}

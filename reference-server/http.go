@@ -64,7 +64,7 @@ func (h *HTTPHandler) serve(w http.ResponseWriter, r *http.Request) {
 		refuseHTTP(w, http.StatusForbidden, spec.CodeInvalidRequest, "this Origin or Host may not use the server")
 		return
 	}
-	if allowCrossOrigin(w, r) {
+	if handleCORS(w, r) {
 		return
 	}
 	allowed, sessions := "GET, POST, DELETE", h.hasSessions(r)
@@ -258,10 +258,10 @@ func (h *HTTPHandler) openSession(w http.ResponseWriter, r *http.Request) *httpS
 	return s
 }
 
-// isForeign reports whether a request comes from a user other than the given one. It returns false
-// for a request without a user, which occurs if the server is unprotected, or if a fault accepts
-// requests without a valid token. With the seam AnyUserSession it always returns false.
-func (h *HTTPHandler) isForeign(user string, r *http.Request) bool {
+// isOtherUser reports whether a request comes from a user other than the given one. It returns
+// false for a request without a user, which occurs if the server is unprotected, or if a fault
+// accepts requests without a valid token. With the seam AnyUserSession it always returns false.
+func (h *HTTPHandler) isOtherUser(user string, r *http.Request) bool {
 	return userOf(r) != "" && userOf(r) != user && !h.options.Seams.Protection.AnyUserSession
 }
 
@@ -277,7 +277,7 @@ func (h *HTTPHandler) findSession(w http.ResponseWriter, r *http.Request) *httpS
 	h.mu.Lock()
 	s := h.sessions[id]
 	h.mu.Unlock()
-	if s == nil || h.isForeign(s.user, r) {
+	if s == nil || h.isOtherUser(s.user, r) {
 		refuseHTTP(w, http.StatusNotFound, spec.CodeInvalidRequest, "there is no such session, or it has ended")
 		return nil
 	}

@@ -65,9 +65,9 @@ func requestedParamHeaders(r *http.Request) []string {
 	return out
 }
 
-// allowCrossOrigin sets the CORS headers for a page whose origin is allowed. If the request is a
-// preflight, allowCrossOrigin responds to it and returns true.
-func allowCrossOrigin(w http.ResponseWriter, r *http.Request) (done bool) {
+// handleCORS sets the CORS headers for a page whose origin is allowed. If the request is a
+// preflight, handleCORS responds to it and returns true.
+func handleCORS(w http.ResponseWriter, r *http.Request) (done bool) {
 	origin := r.Header.Get("Origin")
 	if origin == "" {
 		return false

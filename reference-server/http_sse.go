@@ -55,7 +55,7 @@ func (h *SSEHandler) serve(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case !h.options.isAllowed(r):
 		refuseHTTP(w, http.StatusForbidden, spec.CodeInvalidRequest, "this Origin or Host may not use the server")
-	case allowCrossOrigin(w, r):
+	case handleCORS(w, r):
 	case r.Method == http.MethodGet && h.draining.Load():
 		http.Error(w, shuttingDown, http.StatusServiceUnavailable)
 	case r.Method == http.MethodGet:

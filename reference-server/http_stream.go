@@ -213,7 +213,7 @@ func (e *eventStream) serve(w http.ResponseWriter, r *http.Request, from int, fr
 	for last := false; ; {
 		frames, first, ended, changed := e.eventsFrom(from, connection)
 		for i, frame := range frames {
-			if _, err := w.Write(e.event(first+i, frame)); err != nil {
+			if _, err := w.Write(e.eventBytes(first+i, frame)); err != nil {
 				return
 			}
 		}
@@ -252,8 +252,8 @@ func (e *eventStream) writeRetry(w http.ResponseWriter, connection int) {
 	}
 }
 
-// event returns the bytes of one event, which the Event seam provides if it is set.
-func (e *eventStream) event(seq int, frame []byte) []byte {
+// eventBytes returns the bytes of one event, which the Event seam provides if it is set.
+func (e *eventStream) eventBytes(seq int, frame []byte) []byte {
 	ev := &Event{Stream: e.number, ID: eventID(e.number, seq), Data: frame, Revision: e.session.session.Revision()}
 	if seam := e.session.handler.options.Seams.Event; seam != nil {
 		return seam(ev)

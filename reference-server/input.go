@@ -200,8 +200,8 @@ func (c *Call) readInput() *Error {
 	return nil
 }
 
-// inputRequired returns the result that carries the pending requests.
-func (c *Call) inputRequired() object {
+// inputRequiredResult returns the result that carries the pending requests.
+func (c *Call) inputRequiredResult() object {
 	requests, keys := object{}, []string{}
 	for key, r := range c.input.pending {
 		requests[key] = object{"method": r.Method}

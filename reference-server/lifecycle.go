@@ -70,7 +70,7 @@ func (o *Options) capabilities(r spec.Revision) object {
 
 func serverInfo(r spec.Revision) object {
 	o := object{"name": "mcp-conform-reference-server", "version": "1.0.0"}
-	decorate(o, r, "Reference server")
+	addTitleAndIcons(o, r, "Reference server")
 	if r.AtLeast(spec.V20251125) {
 		o["description"] = "The server that mcp-conform measures itself against"
 		o["websiteUrl"] = "https://github.com/mcp-conform/mcp-conform"
@@ -78,8 +78,8 @@ func serverInfo(r spec.Revision) object {
 	return o
 }
 
-// decorate adds a title and icons to o, as far as revision r defines them.
-func decorate(o object, r spec.Revision, title string) {
+// addTitleAndIcons adds a title and icons to o, as far as revision r defines them.
+func addTitleAndIcons(o object, r spec.Revision, title string) {
 	if r.AtLeast(spec.V20250618) {
 		o["title"] = title
 	}
@@ -102,9 +102,9 @@ func (s *Session) handleInitialized() {
 
 func (c *Call) ping() (any, *Error) { return object{}, nil }
 
-// progress sends a progress notification if the request has a progress token and a stream
+// sendProgress sends a progress notification if the request has a progress token and a stream
 // can carry the notification. It omits a total of 0, which means unknown.
-func (c *Call) progress(done, total int, message string) {
+func (c *Call) sendProgress(done, total int, message string) {
 	token := wire.At(c.Params, "/_meta/progressToken")
 	if token == nil || c.Session.options.JSONOnly && c.task == nil { // no stream belongs to the call
 		return

@@ -53,7 +53,7 @@ func (c *Call) samplingMessages() []object {
 				{"type": "tool_use", "id": "look-2", "name": "look", "input": object{}},
 			}},
 			object{"role": "user", "content": []object{
-				{"type": "tool_result", "toolUseId": "look-1", "content": everyBlock(c.Revision)},
+				{"type": "tool_result", "toolUseId": "look-1", "content": allContentBlocks(c.Revision)},
 				{"type": "tool_result", "toolUseId": "look-2", "content": []object{textBlock("There is nothing.")}, "isError": true},
 			}},
 		)

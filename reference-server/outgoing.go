@@ -99,14 +99,14 @@ func (s *Session) notify(related wire.ID, method string, params any) {
 }
 
 func (s *Session) notification(related wire.ID, method string, params any) *Out {
-	o := s.newOut(s.revisionRelated(related), OutNotification, method, wire.ID{}, wire.NewNotification(method, params))
+	o := s.newOut(s.relatedRevision(related), OutNotification, method, wire.ID{}, wire.NewNotification(method, params))
 	o.Related = related
 	return o
 }
 
-// revisionRelated returns the revision of the messages that belong to a request of the
+// relatedRevision returns the revision of the messages that belong to a request of the
 // client. Without such a request it returns the negotiated revision.
-func (s *Session) revisionRelated(id wire.ID) spec.Revision {
+func (s *Session) relatedRevision(id wire.ID) spec.Revision {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if c := s.inFlight[id.Key()]; id.IsPresent() && c != nil && c.isStateless() {

@@ -75,7 +75,7 @@ var prompts = []*prompt{
 		name: "everything", title: "Everything", description: "A prompt with one content block of every type.",
 		messages: func(c *Call, _ map[string]string) []object {
 			var out []object
-			for _, block := range everyBlock(c.Revision) {
+			for _, block := range allContentBlocks(c.Revision) {
 				out = append(out, promptMessage("user", block))
 			}
 			return out
@@ -135,7 +135,7 @@ func (c *Call) prompt(name string) *prompt {
 func (c *Call) promptsList() (any, *Error) {
 	return listPage(c, "prompts", c.prompts(), func(p *prompt) object {
 		o := object{"name": p.name, "description": p.description}
-		decorate(o, c.Revision, p.title)
+		addTitleAndIcons(o, c.Revision, p.title)
 		var arguments []object
 		for _, a := range p.arguments {
 			argument := object{"name": a.name, "description": a.description, "required": a.required}

@@ -14,7 +14,7 @@ import (
 type resource struct {
 	uri, name, title, mime string
 	text, blob             string
-	requestText            func(c *Call) string // requests the text from the client; nil if the text is known
+	askForText             func(c *Call) string // requests the text from the client; nil if the text is known
 	isVolatile             bool                 // clients should not cache it
 	priority               float64              // in annotations; 0 omits it
 }
@@ -59,10 +59,10 @@ func (r *resource) raw() []byte {
 // entry returns the resource as lists and resource links describe it.
 func (r *resource) entry(rev spec.Revision) object {
 	o := object{"uri": r.uri, "name": r.name, "mimeType": r.mime, "description": r.title + ", for trying out resources."}
-	if r.requestText == nil {
+	if r.askForText == nil {
 		o["size"] = len(r.raw())
 	}
-	decorate(o, rev, r.title)
+	addTitleAndIcons(o, rev, r.title)
 	if r.priority > 0 {
 		o["annotations"] = annotations(rev, r.priority)
 	}
@@ -158,9 +158,9 @@ func (c *Call) resourcesRead() (any, *Error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.requestText != nil {
+	if r.askForText != nil {
 		asked := *r
-		asked.text = r.requestText(c)
+		asked.text = r.askForText(c)
 		r = &asked
 	}
 	c.isVolatile = r.isVolatile
@@ -247,7 +247,7 @@ func (t *template) match(uri string) (map[string]string, bool) {
 func (c *Call) templatesList() (any, *Error) {
 	return listPage(c, "resourceTemplates", c.templates(), func(t *template) object {
 		o := object{"uriTemplate": t.uri, "name": t.name, "mimeType": t.mime, "description": t.title + ", for trying out templates."}
-		decorate(o, c.Revision, t.title)
+		addTitleAndIcons(o, c.Revision, t.title)
 		if t.priority > 0 {
 			o["annotations"] = annotations(c.Revision, t.priority)
 		}

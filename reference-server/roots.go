@@ -21,7 +21,7 @@ type rootsState struct {
 // the server requests them when the resource is read.
 func (c *Call) rootsResource() *resource {
 	if c.isStateless() {
-		return &resource{uri: rootsURI, name: "roots", title: "The client's roots", mime: "application/json", requestText: askRoots}
+		return &resource{uri: rootsURI, name: "roots", title: "The client's roots", mime: "application/json", askForText: askRoots}
 	}
 	c.Session.mu.Lock()
 	defer c.Session.mu.Unlock()

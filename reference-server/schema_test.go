@@ -280,7 +280,7 @@ func TestStatelessMessagesFitTheSchemas(t *testing.T) {
 				if m.Has("result") || out.Kind == refserver.OutNotification {
 					seen[out.Method]++
 				}
-				for _, v := range schema.For(spec.V20260728).Message(m, out.Method) {
+				for _, v := range schema.For(spec.V20260728).CheckMessage(m, out.Method) {
 					t.Errorf("%s in %s", v, out.Frames[0])
 				}
 				if official != nil {

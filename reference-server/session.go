@@ -157,9 +157,9 @@ func (s *Session) MarkClientGone() { s.markClientGone() }
 // delivered after Wait has been called.
 func (s *Session) Wait(ctx context.Context) { waitGroup(ctx, &s.handlers) }
 
-// addListening adds a subscription to listening. It returns false if subscriptions should
+// tryAddSubscription adds a subscription to listening. It returns false if subscriptions should
 // end.
-func (s *Session) addListening() bool {
+func (s *Session) tryAddSubscription() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.isEnding {

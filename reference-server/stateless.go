@@ -175,11 +175,11 @@ func (c *Call) serveStateless() (any, *Error) {
 	case c.protocolError != nil:
 		return nil, c.protocolError
 	case c.input != nil && len(c.input.pending) > 0:
-		return c.completeResult(c.inputRequired()), nil
+		return c.withCommonMembers(c.inputRequiredResult()), nil
 	case err != nil:
 		return nil, err
 	default:
-		return c.completeResult(result), nil
+		return c.withCommonMembers(result), nil
 	}
 }
 
@@ -260,9 +260,9 @@ func (c *Call) discover() (any, *Error) {
 	}, nil
 }
 
-// completeResult returns a copy of a result with the members that all results of the
+// withCommonMembers returns a copy of a result with the members that all results of the
 // method have in a stateless revision. It returns a result that is not an object unchanged.
-func (c *Call) completeResult(result any) any {
+func (c *Call) withCommonMembers(result any) any {
 	given, isObject := result.(object)
 	if !isObject {
 		return result

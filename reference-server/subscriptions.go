@@ -48,7 +48,7 @@ func (c *Call) listen() (any, *Error) {
 		return nil, err
 	}
 	s := c.Session
-	if !s.addListening() {
+	if !s.tryAddSubscription() {
 		return nil, &Error{Code: spec.CodeInternal, Message: shuttingDown}
 	}
 	c.afterResponse = s.listening.Done

@@ -28,7 +28,7 @@ type tool struct {
 func (t *tool) entry(r spec.Revision, options *Options) object {
 	o := object{"name": t.name, "description": t.description, "inputSchema": t.inputSchema(r)}
 	if !t.bare {
-		decorate(o, r, t.title)
+		addTitleAndIcons(o, r, t.title)
 	}
 	if t.hasMeta && r.AtLeast(spec.V20250618) {
 		withMeta(o)

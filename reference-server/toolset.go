@@ -53,7 +53,7 @@ func plainTools() []*tool {
 		},
 		{
 			name: "content", title: "Every content", description: "Returns one content block of every type.",
-			run: func(c *Call, _ values) object { return object{"content": everyBlock(c.Revision)} },
+			run: func(c *Call, _ values) object { return object{"content": allContentBlocks(c.Revision)} },
 		},
 		{
 			name: "show-meta", title: "Show _meta", description: "Returns the _meta that it was called with, and adds one of its own.", hasMeta: true,
@@ -164,7 +164,7 @@ func runSlow(c *Call, a values) object {
 	for i := range steps {
 		select {
 		case <-time.After(duration / time.Duration(steps)):
-			c.progress(i+1, total, fmt.Sprintf(message, i+1))
+			c.sendProgress(i+1, total, fmt.Sprintf(message, i+1))
 		case <-c.ctx.Done():
 			return errorResult("Cancelled.") // the result is discarded
 		}

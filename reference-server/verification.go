@@ -78,7 +78,7 @@ func (v *Verification) verify(ctx context.Context, keys *keySet, token, resource
 	var own struct {
 		Scope string `json:"scope"`
 	}
-	if !v.claims(ctx, keys, token, &standard, &own) {
+	if !v.decodeClaims(ctx, keys, token, &standard, &own) {
 		return "", errInvalid
 	}
 	now := time.Now()
@@ -94,9 +94,9 @@ func (v *Verification) verify(ctx context.Context, keys *keySet, token, resource
 	return standard.Subject, nil
 }
 
-// claims decodes the claims of a token into each value of into, and reports whether the signature
-// of the token is accepted.
-func (v *Verification) claims(ctx context.Context, keys *keySet, token string, into ...any) bool {
+// decodeClaims decodes the claims of a token into each value of into, and reports whether the
+// signature of the token is accepted.
+func (v *Verification) decodeClaims(ctx context.Context, keys *keySet, token string, into ...any) bool {
 	algorithms := []jose.SignatureAlgorithm{jose.RS256}
 	switch {
 	case v.Unsigned && strings.HasSuffix(token, "."):

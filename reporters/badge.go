@@ -30,7 +30,7 @@ func badgeText(r *verdict.Report) (text, name, color string) {
 	case countRequirements(r, verdict.Unconfirmed) > 0:
 		return fmt.Sprintf("%s, %d unconfirmed", text, countRequirements(r, verdict.Unconfirmed)), "yellow", "#8a6100"
 	case countRequirements(r, verdict.Warning) > 0:
-		return text + ", " + count(countRequirements(r, verdict.Warning), "warning"), "yellowgreen", "#4f6f00"
+		return text + ", " + countWithNoun(countRequirements(r, verdict.Warning), "warning"), "yellowgreen", "#4f6f00"
 	}
 	return text, "brightgreen", "#2b7a2b"
 }
@@ -69,21 +69,21 @@ func profileBadge(p *verdict.ProfileResult) badge {
 
 // Badge writes a small SVG image with the number of broken requirements out of
 // those that were judged, or with the result of the profile that the run was limited to.
-func Badge(w io.Writer, r *verdict.Report) error { return badgeOf(r).svg(w) }
+func Badge(w io.Writer, r *verdict.Report) error { return badgeOf(r).writeSVG(w) }
 
 // BadgeJSON writes the JSON that the endpoint badge of shields.io reads.
-func BadgeJSON(w io.Writer, r *verdict.Report) error { return badgeOf(r).json(w) }
+func BadgeJSON(w io.Writer, r *verdict.Report) error { return badgeOf(r).writeJSON(w) }
 
 // ProfileBadge writes the badge of a profile, as an SVG image or as the JSON that the
 // endpoint badge of shields.io reads.
 func ProfileBadge(w io.Writer, p *verdict.ProfileResult, asJSON bool) error {
 	if asJSON {
-		return profileBadge(p).json(w)
+		return profileBadge(p).writeJSON(w)
 	}
-	return profileBadge(p).svg(w)
+	return profileBadge(p).writeSVG(w)
 }
 
-func (b badge) svg(w io.Writer) error {
+func (b badge) writeSVG(w io.Writer) error {
 	// The widths are explicit, so that the text stays in its box with any font.
 	label, text := escapedXML(b.label), escapedXML(b.text)
 	left, right := badgeWidth(b.label), badgeWidth(b.text)
@@ -100,7 +100,7 @@ func (b badge) svg(w io.Writer) error {
 	return err
 }
 
-func (b badge) json(w io.Writer) error {
+func (b badge) writeJSON(w io.Writer) error {
 	doc, err := json.MarshalIndent(struct {
 		SchemaVersion int    `json:"schemaVersion"`
 		Label         string `json:"label"`

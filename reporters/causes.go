@@ -92,7 +92,7 @@ func (c *Console) linesBelow(f *family) []string {
 	for i := range f.same {
 		e := &f.same[i]
 		if i == sameShown {
-			out = append(out, "  "+c.paint(dim, fmt.Sprintf("with it  … %s in the reports", count(len(f.same)-i, "more finding"))))
+			out = append(out, "  "+c.paint(dim, fmt.Sprintf("with it  … %s in the reports", countWithNoun(len(f.same)-i, "more finding"))))
 			break
 		}
 		look := outcomeStyles[e.Outcome]

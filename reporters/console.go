@@ -75,10 +75,10 @@ func (c *Console) Begin(target string, transport spec.Transport, revisions []spe
 	}
 	in := joinRevisions(spec.NewestFirst(revisions))
 	if len(revisions) > 2 { // the verdicts list the revisions
-		in = count(len(revisions), "revision")
+		in = countWithNoun(len(revisions), "revision")
 	}
 	for _, line := range c.colorThenPlain(bold, "judging "+clip(target, 2*c.o.Width),
-		fmt.Sprintf("over %s · %s · %s", Visible(string(transport)), in, count(cases, "case"))) {
+		fmt.Sprintf("over %s · %s · %s", Visible(string(transport)), in, countWithNoun(cases, "case"))) {
 		c.writeLine(line)
 	}
 }
@@ -92,7 +92,7 @@ func (c *Console) Area(area string, done, total int) {
 	if c.o.Quiet {
 		return
 	}
-	a := c.area(area)
+	a := c.findOrAddArea(area)
 	a.done, a.total = done, total
 	c.showStatus()
 }
@@ -106,9 +106,9 @@ func (c *Console) Found(findings int) {
 	c.showStatus()
 }
 
-// Doing shows on the status line what the run does after the cases. An empty
+// ShowActivity shows on the status line what the run does after the cases. An empty
 // string removes it. It may be called often.
-func (c *Console) Doing(what string) {
+func (c *Console) ShowActivity(what string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.doing = Visible(what)
@@ -127,7 +127,7 @@ func (c *Console) Waiting(what string) {
 		return
 	}
 	if what != "" && !c.waiting {
-		c.notice(what)
+		c.writeNotice(what)
 	}
 	c.waiting = what != ""
 }
@@ -140,7 +140,7 @@ func (c *Console) Clear() {
 	c.showStatus()
 }
 
-func (c *Console) area(name string) *areaProgress {
+func (c *Console) findOrAddArea(name string) *areaProgress {
 	for _, a := range c.areas {
 		if a.name == name {
 			return a
@@ -154,16 +154,16 @@ func (c *Console) area(name string) *areaProgress {
 func (c *Console) areaLine(a *areaProgress, columns, findings, known int, worst verdict.Outcome) string {
 	var counts []string
 	if a.total > 0 {
-		counts = append(counts, count(a.total, "case"))
+		counts = append(counts, countWithNoun(a.total, "case"))
 	}
 	mark := c.paint(green, "✓")
 	if findings > 0 {
 		look := outcomeStyles[worst]
 		mark = c.paint(look.color, look.mark)
-		counts = append(counts, count(findings, "finding"))
+		counts = append(counts, countWithNoun(findings, "finding"))
 	}
 	if known > 0 {
-		counts = append(counts, count(known, "known finding"))
+		counts = append(counts, countWithNoun(known, "known finding"))
 	}
 	if n := len(counts); n > 0 && a.total == 0 && c.cases > 0 {
 		counts[n-1] += " in other cases"
@@ -194,7 +194,7 @@ func (c *Console) showAreas(r *verdict.Report) {
 			findings[area]++
 			worst[area] = max(worst[area], e.Outcome)
 		}
-		c.area(area)
+		c.findOrAddArea(area)
 	}
 	widest := narrowestArea
 	for _, a := range c.areas {
@@ -210,7 +210,7 @@ func (c *Console) showAreas(r *verdict.Report) {
 		}
 	}
 	if clean > 0 {
-		c.writeLine(fmt.Sprintf("%s no findings in %s, %s", c.paint(green, "✓"), count(clean, "area"), count(cases, "case")))
+		c.writeLine(fmt.Sprintf("%s no findings in %s, %s", c.paint(green, "✓"), countWithNoun(clean, "area"), countWithNoun(cases, "case")))
 	}
 }
 
@@ -218,11 +218,11 @@ func (c *Console) showAreas(r *verdict.Report) {
 func (c *Console) Notice(text string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.notice(text)
+	c.writeNotice(text)
 	c.showStatus()
 }
 
-func (c *Console) notice(text string) {
+func (c *Console) writeNotice(text string) {
 	if c.o.Quiet || c.o.StatusOnly || c.noticed[text] {
 		return
 	}
@@ -243,7 +243,7 @@ func (c *Console) End(r *verdict.Report) {
 	}
 	c.areas, c.doing, c.outlook = nil, "", outlook{} // unfinished work has no status any more
 	for _, n := range r.Notices {
-		c.notice(n)
+		c.writeNotice(n)
 	}
 	fs := groupByCause(entries(r, c.o.Verbose))
 	if len(fs) == 0 && !c.o.Verbose {
@@ -251,7 +251,7 @@ func (c *Console) End(r *verdict.Report) {
 	}
 	shown := fs[:min(len(fs), listed)]
 	if c.o.Terse && len(shown) > 0 {
-		c.separate()
+		c.writeSeparator()
 		for _, line := range c.terseLines(shown) {
 			c.writeLine(line)
 		}
@@ -259,7 +259,7 @@ func (c *Console) End(r *verdict.Report) {
 	if !c.o.Terse {
 		explained := c.o.Quiet
 		for i := range shown {
-			c.separate()
+			c.writeSeparator()
 			lines := slices.Concat(c.entryLines(&shown[i].entry), c.linesBelow(&shown[i]))
 			if legend := c.legend(lines); !explained && legend != nil {
 				lines, explained = append(lines, legend...), true
@@ -271,17 +271,17 @@ func (c *Console) End(r *verdict.Report) {
 	}
 	if more := fs[len(shown):]; len(more) > 0 {
 		if !c.o.Terse {
-			c.separate()
+			c.writeSeparator()
 		}
-		c.writeLine(fmt.Sprintf("and %s, see the reports", count(countFindings(more), "more finding")))
+		c.writeLine(fmt.Sprintf("and %s, see the reports", countWithNoun(countFindings(more), "more finding")))
 	}
 	if lines := c.baselineLines(r); len(lines) > 0 {
-		c.separate()
+		c.writeSeparator()
 		for _, line := range lines {
 			c.writeLine(line)
 		}
 	}
-	c.separate()
+	c.writeSeparator()
 	lacking := c.lackingLines(r)
 	for _, line := range lacking {
 		c.writeLine(line)
@@ -316,8 +316,8 @@ func (c *Console) End(r *verdict.Report) {
 	}
 }
 
-// legend explains the symbols of a finding in one line, which it returns if the lines of the finding
-// have any.
+// legend explains the symbols of a finding in one line, which it returns if the lines of the
+// finding have any.
 func (c *Console) legend(finding []string) []string {
 	text := strings.Join(finding, "\n")
 	if !strings.Contains(text, "»") {
@@ -331,7 +331,7 @@ func (c *Console) legend(finding []string) []string {
 		legend += `, "…/ means ` + metaPrefix
 	}
 	var out []string
-	for _, line := range Fold(legend, max(0, c.foldWidth()-2), 0) {
+	for _, line := range WrapLine(legend, max(0, c.foldWidth()-2), 0) {
 		out = append(out, c.paint(dim, "  "+line))
 	}
 	return out
@@ -340,7 +340,7 @@ func (c *Console) legend(finding []string) []string {
 // colorThenPlain renders text in a colour, followed by rest, and wraps the line
 // between words.
 func (c *Console) colorThenPlain(p color, text, rest string) []string {
-	out := Fold(text, c.foldWidth(), 2)
+	out := WrapLine(text, c.foldWidth(), 2)
 	last := len(out) - 1
 	taken := width(out[last])
 	for i := range out {
@@ -354,12 +354,12 @@ func (c *Console) colorThenPlain(p color, text, rest string) []string {
 
 // writeLine clears the status line and writes s as a line.
 func (c *Console) writeLine(s string) {
-	c.write(c.eraser() + defuse(s) + "\n")
+	c.write(c.eraser() + escapeCICommands(s) + "\n")
 	c.status, c.begun = "", true
 }
 
-// separate writes an empty line if anything was written before.
-func (c *Console) separate() {
+// writeSeparator writes an empty line if anything was written before.
+func (c *Console) writeSeparator() {
 	if c.begun {
 		c.writeLine("")
 	}
@@ -378,7 +378,7 @@ func (c *Console) progress() []string {
 	}
 	out := []string{fmt.Sprintf("%d/%d cases", done, c.cases)}
 	if c.found > 0 {
-		out = append(out, count(c.found, "finding")+" so far")
+		out = append(out, countWithNoun(c.found, "finding")+" so far")
 	}
 	if over {
 		out = append(out, "trying them again")
@@ -437,15 +437,15 @@ func (c *Console) Err() error {
 
 // defuser breaks the markers that CI systems recognise as commands anywhere in
 // a line of a log.
-var defuser = strings.NewReplacer("##[", `#\u0023[`, "##vso[", `#\u0023vso[`, "##teamcity[", `#\u0023teamcity[`)
+var ciCommandEscaper = strings.NewReplacer("##[", `#\u0023[`, "##vso[", `#\u0023vso[`, "##teamcity[", `#\u0023teamcity[`)
 
-// defuse keeps the CI system that collects the log from executing a line as a
+// escapeCICommands keeps the CI system that collects the log from executing a line as a
 // command. GitHub also recognises "::" after leading spaces.
-func defuse(line string) string {
+func escapeCICommands(line string) string {
 	if text := strings.TrimLeft(line, " "); strings.HasPrefix(text, "::") {
 		line = line[:len(line)-len(text)] + `\u003a` + text[1:]
 	}
-	return defuser.Replace(line)
+	return ciCommandEscaper.Replace(line)
 }
 
 type color string

@@ -365,7 +365,7 @@ func TestWorkAfterTheCasesIsShown(t *testing.T) {
 	for _, o := range []ConsoleOptions{{Width: 80}, {Width: 80, Live: true, Quiet: true}, {Width: 80, Live: true}} {
 		var b bytes.Buffer
 		c := NewConsole(&b, o)
-		c.Doing("searching: 3s\x1b[2J")
+		c.ShowActivity("searching: 3s\x1b[2J")
 		if shown := strings.Contains(b.String(), "… searching: 3s"); shown != (o.Live && !o.Quiet) || strings.Contains(b.String(), "\x1b") {
 			t.Errorf("with %+v: %q", o, b.String())
 		}

@@ -11,7 +11,7 @@ import (
 func Entry(f *verdict.Finding, o ConsoleOptions) []string {
 	lines := NewConsole(io.Discard, o).entryLines(&entry{Finding: *f, revisions: []spec.Revision{f.Revision}})
 	for i := range lines {
-		lines[i] = defuse(lines[i])
+		lines[i] = escapeCICommands(lines[i])
 	}
 	return lines
 }

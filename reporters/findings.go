@@ -142,7 +142,7 @@ func (e *entry) describeBlocked() string {
 	if e.blocked == 0 {
 		return ""
 	}
-	return count(e.blocked, "other requirement") + " could not be judged because of it"
+	return countWithNoun(e.blocked, "other requirement") + " could not be judged because of it"
 }
 
 // Limits for a finding on the console, in lines unless another unit is given.
@@ -277,7 +277,7 @@ func (c *Console) excerptLines(events []verdict.Evidence, most int) []string {
 		}
 	}
 	if left := len(events) - len(shown); left > 0 {
-		out = append(out, c.paint(dim, fmt.Sprintf("  … %s; --report json=FILE has all", count(left, "more event"))))
+		out = append(out, c.paint(dim, fmt.Sprintf("  … %s; --report json=FILE has all", countWithNoun(left, "more event"))))
 	}
 	return out
 }
@@ -331,7 +331,7 @@ func replayCommand(f *verdict.Finding) string {
 func describeRetries(f *verdict.Finding) string {
 	void := ""
 	if f.Void > 0 {
-		void = "no fresh server started in " + count(f.Void, "attempt")
+		void = "no fresh server started in " + countWithNoun(f.Void, "attempt")
 	}
 	switch {
 	case f.Tries > 0 && void != "":
@@ -379,6 +379,6 @@ func describeLevelAlone(f *verdict.Finding) string {
 	case f.Basis == spec.Derived:
 		return text + " (implied by the specification)"
 	default:
-		return text + " (" + f.Basis.Words() + ")"
+		return text + " (" + f.Basis.DisplayName() + ")"
 	}
 }

@@ -2,11 +2,11 @@ package reporters
 
 import "strings"
 
-// Fold wraps a line of visible text between words at a number of columns, and
+// WrapLine wraps a line of visible text between words at a number of columns, and
 // indents the lines after the first. If columns is 0, the output is not a
 // terminal and the line stays whole, for grep. A word that is wider than a line
 // is not broken.
-func Fold(line string, columns, indent int) []string {
+func WrapLine(line string, columns, indent int) []string {
 	if columns <= 0 || width(line) <= columns {
 		return []string{line}
 	}
@@ -63,7 +63,7 @@ func (c *Console) foldCells(line string) []string {
 		return []string{line}
 	}
 	if !strings.Contains(line, " · ") {
-		return Fold(line, c.foldWidth(), 2)
+		return WrapLine(line, c.foldWidth(), 2)
 	}
 	return appendWrapped("", 0, splitAtDots(line), c.foldWidth(), len("2025-11-25  "))
 }

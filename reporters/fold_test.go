@@ -22,7 +22,7 @@ func TestFold(t *testing.T) {
 		{"the columns stay", "NEW        some.id  broken, was kept", 20, []string{"NEW        some.id", "  broken, was kept"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, Fold(c.line, c.columns, 2)); diff != "" {
+			if diff := cmp.Diff(c.want, WrapLine(c.line, c.columns, 2)); diff != "" {
 				t.Errorf("lines (-want +got):\n%s", diff)
 			}
 		})

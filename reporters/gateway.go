@@ -56,7 +56,7 @@ func gatewayOf(r *verdict.Report) *gatewayView {
 		v.head += fmt.Sprintf(", %d lost or changed", lost)
 	}
 	if legal := len(g.Changes) - lost; legal > 0 {
-		v.head += ", " + count(legal, "legal change")
+		v.head += ", " + countWithNoun(legal, "legal change")
 	}
 	if g.Through > 0 && g.Direct > 0 {
 		v.rest = append(v.rest, fmt.Sprintf("a response takes %s, without the gateway %s", responseTime(g.Through), responseTime(g.Direct)))
@@ -127,7 +127,7 @@ func lostText(lost []verdict.LostRequirement) string {
 			ids = append(ids, Visible(l.Requirement))
 		}
 	}
-	text := count(len(ids), "requirement") + " kept without the gateway and not observed through it: " + strings.Join(ids[:min(len(ids), mostLost)], ", ")
+	text := countWithNoun(len(ids), "requirement") + " kept without the gateway and not observed through it: " + strings.Join(ids[:min(len(ids), mostLost)], ", ")
 	if len(ids) > mostLost {
 		text += ", … (the JSON report has all)"
 	}
@@ -142,7 +142,7 @@ func (c *Console) gatewayLines(r *verdict.Report) []string {
 	if v == nil {
 		return nil
 	}
-	out := Fold("gateway: "+v.head, c.foldWidth(), 2)
+	out := WrapLine("gateway: "+v.head, c.foldWidth(), 2)
 	for i := range v.changes {
 		change := &v.changes[i]
 		look := outcomeStyles[change.outcome]
@@ -155,7 +155,7 @@ func (c *Console) gatewayLines(r *verdict.Report) []string {
 		out = append(out, appendWrapped(lead, width("  "+look.mark+" "+change.name+": "), splitWords(text), c.foldWidth(), 4)...)
 	}
 	for _, text := range v.rest {
-		out = append(out, Fold("  "+text, c.foldWidth(), 4)...)
+		out = append(out, WrapLine("  "+text, c.foldWidth(), 4)...)
 	}
 	return out
 }

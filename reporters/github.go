@@ -90,25 +90,27 @@ func annotation(e *entry) []string {
 // annotate writes one workflow command. It joins the lines of the text with escaped newlines,
 // because a command must not contain other newlines.
 func annotate(b *bytes.Buffer, kind, file, title string, lines ...string) {
-	b.WriteString("::" + kind + " title=" + commandProperty(clip(title, annotationTitle)))
+	b.WriteString("::" + kind + " title=" + escapeCommandProperty(clip(title, annotationTitle)))
 	if file != "" {
-		b.WriteString(",file=" + commandProperty(clip(file, annotationTitle)) + ",line=1")
+		b.WriteString(",file=" + escapeCommandProperty(clip(file, annotationTitle)) + ",line=1")
 	}
 	b.WriteString("::")
 	for i, line := range lines {
 		if i > 0 {
 			b.WriteString("%0A")
 		}
-		b.WriteString(commandData(clip(line, annotationText)))
+		b.WriteString(escapeCommandData(clip(line, annotationText)))
 	}
 	b.WriteByte('\n')
 }
 
-// commandData escapes the text of a workflow command. commandProperty also
+// escapeCommandData escapes the text of a workflow command. escapeCommandProperty also
 // escapes the characters that end a property. The text is visible, so it
 // contains no newlines.
-func commandData(text string) string { return strings.ReplaceAll(defuser.Replace(text), "%", "%25") }
+func escapeCommandData(text string) string {
+	return strings.ReplaceAll(ciCommandEscaper.Replace(text), "%", "%25")
+}
 
-func commandProperty(text string) string {
-	return strings.NewReplacer(":", "%3A", ",", "%2C").Replace(commandData(text))
+func escapeCommandProperty(text string) string {
+	return strings.NewReplacer(":", "%3A", ",", "%2C").Replace(escapeCommandData(text))
 }

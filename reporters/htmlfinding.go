@@ -86,7 +86,7 @@ const (
 
 // setFindings sets the findings and the values for filtering them.
 func (p *page) setFindings(r *verdict.Report) {
-	areas := areaOf(r)
+	areas := areasByRequirement(r)
 	budget := pageBudget
 	fs := groupByCause(allEntries(r))
 	var groups [][2]int // indices of findings, because the slice still grows
@@ -128,9 +128,9 @@ func (p *page) setFindings(r *verdict.Report) {
 		}
 		p.Groups = append(p.Groups, group)
 	}
-	p.Shown = count(len(p.Findings), "finding") + ". A finding in several revisions is listed once."
+	p.Shown = countWithNoun(len(p.Findings), "finding") + ". A finding in several revisions is listed once."
 	if more := countFindings(fs) - pageFindings; more > 0 {
-		p.MoreFindings = count(more, "more finding") + " in the JSON report."
+		p.MoreFindings = countWithNoun(more, "more finding") + " in the JSON report."
 	}
 	for _, o := range verdict.Outcomes() {
 		if slices.ContainsFunc(p.Findings, func(f pageFinding) bool { return f.Outcome == o.String() }) {
@@ -165,7 +165,7 @@ func newPageFinding(r *verdict.Report, e *entry, areas map[string]string, number
 		f.CWE = fmt.Sprintf("CWE-%d", e.CWE)
 	}
 	if n := len(e.others); n > 0 {
-		f.Consequence = "The same on " + count(n, "other requirement")
+		f.Consequence = "The same on " + countWithNoun(n, "other requirement")
 	}
 	if f.Judge == "" {
 		f.Judge = "mcp-conform"
@@ -218,9 +218,9 @@ func (f *pageFinding) addConversation(of *verdict.Finding) int {
 		size += len(v.Before) + len(v.Offends) + len(v.After) + len(v.Label) + len(v.Preview)
 		f.Events = append(f.Events, v)
 	}
-	f.Events = foldAlike(f.Events)
+	f.Events = foldRepetitions(f.Events)
 	if left > 0 {
-		f.Left = count(left, "more event") + " in the JSON report."
+		f.Left = countWithNoun(left, "more event") + " in the JSON report."
 	}
 	return size
 }
@@ -250,7 +250,7 @@ func newPageEvent(e *verdict.Evidence, context bool) pageEvent {
 	if e.Skipped > 0 {
 		v.Before = "… " + v.Before
 	}
-	v.Cut = cutFrom(e, shown)
+	v.Cut = describeCut(e, shown)
 	v.Label = clip(cmp.Or(e.Label, e.Text), 80)
 	if e.Label == "" && e.Direction == "!" {
 		v.Label = "the process"

@@ -18,9 +18,9 @@ func shapeOf(e *verdict.Evidence) string {
 	return e.Direction + idMember.ReplaceAllString(e.Text, `"$1":0`)
 }
 
-// foldAlike replaces repetitions of an event, or of a request and its response, with one folded
-// event. Offending events are never folded.
-func foldAlike(events []pageEvent) []pageEvent {
+// foldRepetitions replaces repetitions of an event, or of a request and its response, with one
+// folded event. Offending events are never folded.
+func foldRepetitions(events []pageEvent) []pageEvent {
 	var out []pageEvent
 	for i := 0; i < len(events); {
 		n, unit := 0, 0

@@ -34,7 +34,7 @@ func TestFoldAlike(t *testing.T) {
 				events = append(events, e)
 			}
 			var got []string
-			for _, e := range foldAlike(events) {
+			for _, e := range foldRepetitions(events) {
 				got = append(got, e.Label+e.LikeText)
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" {

@@ -143,10 +143,10 @@ func newPage(r *verdict.Report) *page {
 	p.setFindings(r)
 	p.setSecurity(r)
 	p.setTallies(r)
-	lines, counts := lackingSettings(r)
+	lines, counts := missingSettings(r)
 	for _, g := range lackingGroups(lines, counts) {
 		p.Lacking = append(p.Lacking, pageLacking{
-			Title: count(g.total, "requirement") + " " + g.why.title, Head: g.why.head, Lines: strings.Join(g.rows(counts, pageList), "\n"),
+			Title: countWithNoun(g.total, "requirement") + " " + g.why.title, Head: g.why.head, Lines: strings.Join(g.rows(counts, pageList), "\n"),
 		})
 	}
 	for _, area := range areas {
@@ -318,7 +318,7 @@ func (p *page) table(r *verdict.Report, area string) pageTable {
 			out.Rows[row].Reason = clip(v.Reason, pageText1)
 		}
 	}
-	out.Sum = count(len(out.Rows), "requirement")
+	out.Sum = countWithNoun(len(out.Rows), "requirement")
 	return out
 }
 

@@ -228,7 +228,7 @@ func junitBody(v *verdict.Verdict, fs []*verdict.Finding) string {
 	line("", v.Reason)
 	for i, f := range fs {
 		if i == junitFindings {
-			line("", fmt.Sprintf("and %s, see the JSON report", count(len(fs)-i, "more finding")))
+			line("", fmt.Sprintf("and %s, see the JSON report", countWithNoun(len(fs)-i, "more finding")))
 			break
 		}
 		b.WriteByte('\n')
@@ -245,7 +245,7 @@ func junitBody(v *verdict.Verdict, fs []*verdict.Finding) string {
 			fmt.Fprintf(&b, "%s %s %s\n", offendingMark(e), directionSymbol(e), viewOf(e, junitText))
 		}
 		if more := len(f.Evidence) - junitEvents; more > 0 {
-			line("", fmt.Sprintf("and %s, see the JSON report", count(more, "more event")))
+			line("", fmt.Sprintf("and %s, see the JSON report", countWithNoun(more, "more event")))
 		}
 		for i, text := range f.Script {
 			line([]string{"script: ", "  "}[min(i, 1)], text)

@@ -38,12 +38,12 @@ func knownDeviations(r *verdict.Report) []knownDeviation {
 		out[at].revisions = append(out[at].revisions, v.Revision)
 	}
 	slices.SortStableFunc(out, func(a, b knownDeviation) int {
-		return orderDoubtfulLast(a.outcome) - orderDoubtfulLast(b.outcome)
+		return doubtRank(a.outcome) - doubtRank(b.outcome)
 	})
 	return out
 }
 
-func orderDoubtfulLast(o verdict.Outcome) int {
+func doubtRank(o verdict.Outcome) int {
 	if isDoubtful(o) {
 		return 1
 	}
@@ -69,7 +69,7 @@ func (c *Console) baselineLines(r *verdict.Report) []string {
 	var out []string
 	for _, k := range knownDeviations(r) {
 		line := clip(fmt.Sprintf("· KNOWN  %s  %s · %s: %s", k.requirement, k.outcome, joinRevisions(k.revisions), k.reason), 2*c.o.Width)
-		out = append(out, Fold(line, c.foldWidth(), 2)...)
+		out = append(out, WrapLine(line, c.foldWidth(), 2)...)
 	}
 	for i := range r.Stale {
 		out = append(out, c.paint(red, "✗ STALE")+"  "+clip(staleEntry(r, &r.Stale[i]), 3*c.o.Width))
@@ -84,7 +84,7 @@ func (c *Console) baselineLines(r *verdict.Report) []string {
 // those whose findings no longer occur.
 const staleAdvice = "correct or remove each stale entry"
 
-func staleCount(n int) string {
+func describeStaleCount(n int) string {
 	if n == 1 {
 		return "1 entry of the baseline is stale"
 	}

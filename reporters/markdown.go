@@ -54,7 +54,7 @@ func markdown(r *verdict.Report, limit int) []byte {
 	for i := range fs {
 		text := markdownEntry(&fs[i])
 		if len(out)+len(text) > room {
-			out = fmt.Appendf(out, "_… and %s: too many for this place, the other reports have them._\n\n", count(countFindings(fs[i:]), "more finding"))
+			out = fmt.Appendf(out, "_… and %s: too many for this place, the other reports have them._\n\n", countWithNoun(countFindings(fs[i:]), "more finding"))
 			break
 		}
 		out = append(out, text...)
@@ -69,11 +69,11 @@ func markdown(r *verdict.Report, limit int) []byte {
 // call was known or allowed, in a collapsed section. It returns "" if there is
 // nothing to list.
 func markdownLacking(r *verdict.Report) string {
-	lines, counts := lackingSettings(r)
+	lines, counts := missingSettings(r)
 	text := ""
 	for _, g := range lackingGroups(lines, counts) {
 		text += fmt.Sprintf("<details><summary>%s %s</summary>\n\n%s\n\n<pre>%s</pre>\n\n</details>\n\n",
-			count(g.total, "requirement"), g.why.title, escapeMarkdown(g.why.head, markdownText), html.EscapeString(preformatted(g.rows(counts, listed))))
+			countWithNoun(g.total, "requirement"), g.why.title, escapeMarkdown(g.why.head, markdownText), html.EscapeString(preformatted(g.rows(counts, listed))))
 	}
 	return text
 }
@@ -193,7 +193,7 @@ func markdownEntry(f *family) string {
 	if len(block) > 0 {
 		fmt.Fprintf(&b, "<pre>%s</pre>\n\n", html.EscapeString(preformatted(block)))
 	}
-	markdownSame(&b, f.same)
+	writeMarkdownSameCause(&b, f.same)
 	if strings.HasPrefix(e.Page, "https://") && !strings.ContainsAny(e.Page, " \t\r\n<>()\"'`\\") {
 		fmt.Fprintf(&b, "[the specification](%s)\n\n", e.Page)
 	}
@@ -201,9 +201,9 @@ func markdownEntry(f *family) string {
 	return b.String()
 }
 
-// markdownSame lists the findings with the same cause as the finding above, one
+// writeMarkdownSameCause lists the findings with the same cause as the finding above, one
 // line each.
-func markdownSame(b *bytes.Buffer, same []entry) {
+func writeMarkdownSameCause(b *bytes.Buffer, same []entry) {
 	if len(same) == 0 {
 		return
 	}
@@ -213,7 +213,7 @@ func markdownSame(b *bytes.Buffer, same []entry) {
 		fmt.Fprintf(b, "* %s **%s** %s · %s · %s\n", outcomeMarks[e.Outcome], escapeMarkdown(strings.ToUpper(e.Outcome.String()), 40), escapeMarkdown(e.Requirement, 120), escapeMarkdown(joinRevisions(e.revisions), 200), escapeMarkdown(e.Summary, markdownText))
 	}
 	if more := len(same) - listed; more > 0 {
-		fmt.Fprintf(b, "* … and %s\n", count(more, "more finding"))
+		fmt.Fprintf(b, "* … and %s\n", countWithNoun(more, "more finding"))
 	}
 	b.WriteByte('\n')
 }

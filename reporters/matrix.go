@@ -78,7 +78,7 @@ func cellOf(p *conformance.Profile) matrixCell {
 	if p == nil {
 		return matrixCell{}
 	}
-	counted := p.Counted()
+	counted := p.ProfileResult()
 	all := counted.All()
 	cell := matrixCell{Mark: profileMarks[p.Result], Result: p.Result, Text: fmt.Sprintf("%d of %d", all.Observed(), all.Applicable())}
 	switch {

@@ -37,7 +37,7 @@ func (c *Console) Remaining(left time.Duration, why, faster string) {
 	case c.o.Quiet || c.o.StatusOnly || passed < max(firstLine, lineFactor*c.outlook.shown):
 	case c.o.Live:
 		if faster != "" && !c.outlook.helped {
-			c.notice("this run is slow; faster: " + faster)
+			c.writeNotice("this run is slow; faster: " + faster)
 			c.outlook.helped = true
 		}
 	case len(c.progress()) > 0:
@@ -47,7 +47,7 @@ func (c *Console) Remaining(left time.Duration, why, faster string) {
 			line += "; faster: " + faster
 			c.outlook.helped = true
 		}
-		c.notice(line)
+		c.writeNotice(line)
 	}
 	c.showStatus()
 }

@@ -14,7 +14,7 @@ import (
 // comes from the server.
 func Outputs(w io.Writer, r *verdict.Report) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "verdict=%s\n", wholeResult(r))
+	fmt.Fprintf(&b, "verdict=%s\n", verdictWord(r))
 	for _, of := range []struct {
 		key     string
 		outcome verdict.Outcome
@@ -29,8 +29,8 @@ func Outputs(w io.Writer, r *verdict.Report) error {
 	return err
 }
 
-// wholeResult returns the result of the whole run, which is its most severe one, as one word.
-func wholeResult(r *verdict.Report) string {
+// verdictWord returns the result of the whole run, which is its most severe one, as one word.
+func verdictWord(r *verdict.Report) string {
 	switch _, any := r.Worst(); {
 	case countRequirements(r, verdict.Broken) > 0:
 		return "broken"

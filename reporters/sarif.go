@@ -207,7 +207,7 @@ func sarifRuleOf(e *entry) sarifRule {
 		rule.Properties["problem.severity"] = strings.Replace(severity, "note", "recommendation", 1)
 		tags := []string{"mcp", q.Area, string(q.Level)}
 		rule.Properties["tags"] = tags
-		help += fmt.Sprintf("\n\n%s, on the basis %q, in %s. How it is seen: %s", q.Level, q.Basis(newest).Words(), strings.Join(spec.NewestFirst(q.Revisions), ", "), plainText(q.Observe))
+		help += fmt.Sprintf("\n\n%s, on the basis %q, in %s. How it is seen: %s", q.Level, q.Basis(newest).DisplayName(), strings.Join(spec.NewestFirst(q.Revisions), ", "), plainText(q.Observe))
 	}
 	if q := spec.Requirements().Lookup(e.Requirement); q != nil && q.Fix != "" {
 		help += "\n\nWhy it matters: " + plainText(q.Why) + "\n\nFix: " + plainText(q.Fix)

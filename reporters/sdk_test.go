@@ -21,11 +21,11 @@ func sdkReport() *verdict.Report {
 		k := verdict.Key{Place: verdict.Place{Requirement: requirement, Revision: spec.V20251125, Transport: spec.Stdio}, Judge: judge, Summary: summary}
 		f := verdict.NewFinding(k, &verdict.Deviation{Permitted: "p", Seen: "s"}, o)
 		f.Tries, f.Reproduced = 2, 2
-		b.Find(k, func() verdict.Finding { return f })
+		b.AddFinding(k, func() verdict.Finding { return f })
 	}
 	add("tasks.undeclared-ignored", "rule.tasks-declared", "A call is refused.", verdict.Broken)
 	add("tools.structured.text-copy", "rule.structured-content", "The text is not the same.", verdict.Warning)
-	b.Report()
+	b.Build()
 	r.Findings[0].SDK = &verdict.SDKFinding{Name: "typescript-sdk", Versions: "1.25.0 to 1.32.2", Note: "It refuses tasks.", Issue: "https://github.com/x/y/issues/1"}
 	return r
 }
@@ -74,8 +74,8 @@ func TestNotesComeAfterFindingsOfTheSDK(t *testing.T) {
 	note := r.Findings[1]
 	note.Summary, note.Outcome = "The text is long.", verdict.Note
 	b := verdict.Extend(r)
-	b.Find(note.Key(), func() verdict.Finding { return note })
-	b.Report()
+	b.AddFinding(note.Key(), func() verdict.Finding { return note })
+	b.Build()
 	var got []verdict.Outcome
 	for _, e := range allEntries(r) {
 		got = append(got, e.Outcome)

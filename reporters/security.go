@@ -66,9 +66,9 @@ func (s *securityView) add(e *entry) {
 // observed.
 func (s *securityView) String() string {
 	if s.counts.WithFindings == 0 {
-		return fmt.Sprintf("%s kept, %d not observed", count(s.counts.Kept, "requirement"), s.counts.NotObserved)
+		return fmt.Sprintf("%s kept, %d not observed", countWithNoun(s.counts.Kept, "requirement"), s.counts.NotObserved)
 	}
-	return fmt.Sprintf("%s with findings, %d kept, %d not observed", count(s.counts.WithFindings, "requirement"), s.counts.Kept, s.counts.NotObserved)
+	return fmt.Sprintf("%s with findings, %d kept, %d not observed", countWithNoun(s.counts.WithFindings, "requirement"), s.counts.Kept, s.counts.NotObserved)
 }
 
 // name returns the number and the name of the weakness.
@@ -117,7 +117,7 @@ func (c *Console) securityLines(r *verdict.Report) []string {
 	if s == nil {
 		return nil
 	}
-	out := Fold("security: "+s.String(), c.foldWidth(), 2)
+	out := WrapLine("security: "+s.String(), c.foldWidth(), 2)
 	for i := range s.weaknesses {
 		w := &s.weaknesses[i]
 		look := outcomeStyles[w.outcome]

@@ -39,10 +39,10 @@ func insecureReport() *verdict.Report {
 	} {
 		for _, f.Revision = range both {
 			f.Level, f.Transport, f.Basis = spec.Must, r.Transport, spec.Keyword
-			b.Find(f.Key(), func() verdict.Finding { return f })
+			b.AddFinding(f.Key(), func() verdict.Finding { return f })
 		}
 	}
-	return b.Report()
+	return b.Build()
 }
 
 var insecureLines = []string{

@@ -54,8 +54,8 @@ func overallOf(r *verdict.Report) overallResult {
 	return overallKept
 }
 
-// areaOf returns the area of each requirement.
-func areaOf(r *verdict.Report) map[string]string {
+// areasByRequirement returns the area of each requirement.
+func areasByRequirement(r *verdict.Report) map[string]string {
 	out := map[string]string{}
 	for i := range r.Verdicts {
 		out[r.Verdicts[i].Requirement] = r.Verdicts[i].Area
@@ -87,9 +87,9 @@ func splitAtMark(e *verdict.Evidence, limit int) (before, offends, after string)
 	return text, "", ""
 }
 
-// cutFrom returns a phrase such as "300 of 9000 bytes" if only the first bytes of an event's text
-// are shown, or "" if all of them are. shown is the number of bytes that are shown.
-func cutFrom(e *verdict.Evidence, shown int) string {
+// describeCut returns a phrase such as "300 of 9000 bytes" if only the first bytes of an event's
+// text are shown, or "" if all of them are. shown is the number of bytes that are shown.
+func describeCut(e *verdict.Evidence, shown int) string {
 	size := max(e.Size, int64(len(e.Text))+e.Skipped)
 	if size <= int64(shown) {
 		return ""

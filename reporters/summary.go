@@ -118,7 +118,7 @@ func isRecording(r *verdict.Report) bool {
 func conclusion(r *verdict.Report) (string, color) {
 	subject := cmp.Or(serverName(r), "the server")
 	if isRecording(r) {
-		subject = "judged " + count(r.Stats.Messages, "message") + " of a recording"
+		subject = "judged " + countWithNoun(r.Stats.Messages, "message") + " of a recording"
 	}
 	broken, failed := countRequirements(r, verdict.Broken), countRequirements(r, verdict.HarnessError)
 	flaky, unconfirmed := countRequirements(r, verdict.Flaky), countRequirements(r, verdict.Unconfirmed)
@@ -127,12 +127,12 @@ func conclusion(r *verdict.Report) (string, color) {
 	case !any:
 		text = ": nothing could be judged"
 	case broken > 0:
-		text = ": " + count(broken, "requirement") + " broken " + judgedExtent(r)
+		text = ": " + countWithNoun(broken, "requirement") + " broken " + judgedExtent(r)
 		if failed > 0 {
 			text += fmt.Sprintf("; mcp-conform itself failed on %d more", failed)
 		}
 	case failed > 0:
-		text = ": no verdict, mcp-conform itself failed on " + count(failed, "requirement")
+		text = ": no verdict, mcp-conform itself failed on " + countWithNoun(failed, "requirement")
 	case r.Incomplete != "":
 		text, paint = ": no requirement broken as far as the run came", yellow
 	default:
@@ -152,13 +152,13 @@ func conclusion(r *verdict.Report) (string, color) {
 	}
 	baseline, sdk := knownCounts(r)
 	if baseline > 0 {
-		text += ", " + count(baseline, "known finding")
+		text += ", " + countWithNoun(baseline, "known finding")
 	}
 	if sdk > 0 {
-		text += ", " + count(sdk, "finding") + " of " + clip(r.SDK, 80) + " accepted"
+		text += ", " + countWithNoun(sdk, "finding") + " of " + clip(r.SDK, 80) + " accepted"
 	}
 	if n := len(r.Stale); n > 0 {
-		text, paint = text+", "+staleCount(n), red
+		text, paint = text+", "+describeStaleCount(n), red
 	}
 	if r.Incomplete != "" {
 		text += " (the run is incomplete: " + clip(r.Incomplete, 200) + ")"
@@ -203,7 +203,7 @@ func knownCounts(r *verdict.Report) (baseline, sdk int) {
 func judgedExtent(r *verdict.Report) string {
 	in := joinRevisions(r.Revisions)
 	if len(r.Revisions) > 1 {
-		in = count(len(r.Revisions), "revision")
+		in = countWithNoun(len(r.Revisions), "revision")
 	}
 	n := requirementsWhere(r, func(v *verdict.Verdict) bool { return v.Outcome >= verdict.Kept && v.Outcome != verdict.Blocked })
 	if r.Narrowed {
@@ -240,9 +240,9 @@ func describeEffort(r *verdict.Report) string {
 	if isRecording(r) {
 		return took // the rest of the line already counts its messages
 	}
-	servers := count(s.Servers, "server") + " started"
+	servers := countWithNoun(s.Servers, "server") + " started"
 	if r.Transport != spec.Stdio {
-		servers = count(s.Sessions, "session") // one server that was already running
+		servers = countWithNoun(s.Sessions, "session") // one server that was already running
 	}
-	return fmt.Sprintf("%s · %s · %s · %s", took, servers, count(s.Requests, "request"), count(s.Messages, "message"))
+	return fmt.Sprintf("%s · %s · %s · %s", took, servers, countWithNoun(s.Requests, "request"), countWithNoun(s.Messages, "message"))
 }

@@ -56,7 +56,7 @@ func TAP(w io.Writer, r *verdict.Report) error {
 	}
 	if len(r.Stale) > 0 {
 		number++
-		fields := []tapField{{"message", staleCount(len(r.Stale))}}
+		fields := []tapField{{"message", describeStaleCount(len(r.Stale))}}
 		for i := range r.Stale[:min(len(r.Stale), junitFindings)] {
 			fields = append(fields, tapField{fmt.Sprintf("stale%d", i+1), staleEntry(r, &r.Stale[i])})
 		}
@@ -140,7 +140,7 @@ func tapFields(v *verdict.Verdict, fs []*verdict.Finding) []tapField {
 			}
 		}
 		if n := len(fs) - 1; n > 0 {
-			out = append(out, tapField{"more", count(n, "more finding")})
+			out = append(out, tapField{"more", countWithNoun(n, "more finding")})
 		}
 	}
 	return out
@@ -153,9 +153,9 @@ func (t *tap) writePoint(ok bool, number int, title, directive string, fields []
 	if !ok {
 		status = "not ok"
 	}
-	fmt.Fprintf(t.out, "%s%s %d - %s", t.indent, status, number, tapEscaped(title))
+	fmt.Fprintf(t.out, "%s%s %d - %s", t.indent, status, number, escapeTAP(title))
 	if directive != "" {
-		fmt.Fprintf(t.out, " # %s", tapEscaped(directive))
+		fmt.Fprintf(t.out, " # %s", escapeTAP(directive))
 	}
 	t.out.WriteByte('\n')
 	if len(fields) == 0 {
@@ -176,7 +176,7 @@ func (t *tap) writeComment(text string) {
 
 var tapEscaper = strings.NewReplacer(`\`, `\\`, "#", `\#`)
 
-func tapEscaped(text string) string { return tapEscaper.Replace(clip(text, tapTitle)) }
+func escapeTAP(text string) string { return tapEscaper.Replace(clip(text, tapTitle)) }
 
 // quotedScalar returns text as a JSON string, which is also a YAML scalar.
 func quotedScalar(text string) string {

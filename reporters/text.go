@@ -146,8 +146,8 @@ func runeWidth(r rune) int {
 	return 1
 }
 
-// count returns "1 thing" or "2 things".
-func count(n int, thing string) string {
+// countWithNoun returns "1 thing" or "2 things".
+func countWithNoun(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing
 	}

@@ -7,10 +7,10 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// lackingSettings returns the configuration lines that would make more requirements
+// missingSettings returns the configuration lines that would make more requirements
 // observable, in the order of the report, and the number of requirements for
 // each line.
-func lackingSettings(r *verdict.Report) (lines []verdict.Setting, counts map[verdict.Setting]int) {
+func missingSettings(r *verdict.Report) (lines []verdict.Setting, counts map[verdict.Setting]int) {
 	type want struct {
 		setting     verdict.Setting
 		requirement string
@@ -31,16 +31,16 @@ func lackingSettings(r *verdict.Report) (lines []verdict.Setting, counts map[ver
 }
 
 // lackingLines lists what was not observed because no call was known or allowed: in one sentence
-// the number of requirements for each reason. With Verbose, it lists instead the configuration lines
-// that would make these requirements observable.
+// the number of requirements for each reason. With Verbose, it lists instead the configuration
+// lines that would make these requirements observable.
 func (c *Console) lackingLines(r *verdict.Report) []string {
-	lines, counts := lackingSettings(r)
+	lines, counts := missingSettings(r)
 	if len(lines) == 0 || c.o.Quiet {
 		return nil
 	}
 	groups := lackingGroups(lines, counts)
 	if !c.o.Verbose {
-		return Fold(lackingSentence(r, groups), c.foldWidth(), 2)
+		return WrapLine(lackingSentence(r, groups), c.foldWidth(), 2)
 	}
 	var out []string
 	for _, g := range groups {
@@ -52,15 +52,15 @@ func (c *Console) lackingLines(r *verdict.Report) []string {
 	return out
 }
 
-// lackingSentence returns a sentence that counts the requirements that were not observed, in all and
-// for each of the reasons in groups.
+// lackingSentence returns a sentence that counts the requirements that were not observed, in all
+// and for each of the reasons in groups.
 func lackingSentence(r *verdict.Report, groups []lackingGroup) string {
 	isUnobserved := func(v *verdict.Verdict) bool { return v.Outcome == verdict.NotObserved }
 	text := "not observed: "
 	if len(r.Revisions) > 1 {
 		text = "not observed in one or more revisions: "
 	}
-	text += count(requirementsWhere(r, isUnobserved), "requirement")
+	text += countWithNoun(requirementsWhere(r, isUnobserved), "requirement")
 	for i, g := range groups {
 		n := requirementsWhere(r, func(v *verdict.Verdict) bool { return isUnobserved(v) && slices.Contains(g.lines, v.Lacks) })
 		of := []string{"; ", ", "}[min(i, 1)]
@@ -120,14 +120,14 @@ func (g *lackingGroup) rows(counts map[verdict.Setting]int, most int) []string {
 		if i == 0 {
 			out = append(out, heads...)
 		}
-		what := count(counts[line], "requirement")
+		what := countWithNoun(counts[line], "requirement")
 		if line.Tool == "NAME" {
 			what = "any other tool: " + what
 		}
 		out = append(out, indent+clip(text, 200)+"  # "+what)
 	}
 	if more := len(g.lines) - most; more > 0 {
-		out = append(out, "# … and "+count(more, "more line"))
+		out = append(out, "# … and "+countWithNoun(more, "more line"))
 	}
 	return out
 }

@@ -90,7 +90,7 @@ func TestLackingLinesAreValidConfiguration(t *testing.T) {
 	for i, line := range []verdict.Setting{{Tool: "a"}, {Tool: "b"}, {Fixture: "slow: {tool: NAME, arguments: {…}}"}, {Fixture: "roots: {tool: NAME, arguments: {…}}"}} {
 		verdicts = append(verdicts, verdict.Verdict{Requirement: strconv.Itoa(i), Lacks: line})
 	}
-	lines, counts := lackingSettings(&verdict.Report{Verdicts: verdicts})
+	lines, counts := missingSettings(&verdict.Report{Verdicts: verdicts})
 	var rows []string
 	for _, g := range lackingGroups(lines, counts) {
 		rows = append(rows, g.rows(counts, len(lines))...)

@@ -23,9 +23,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/suites"
 )
 
-// TestAnInterruptBreaksNoCase interrupts each case at one of its messages, early in some and late in
-// others, or at every message if MCP_CONFORM_INTERRUPTS is all. A case must cope when nothing more
-// is sent or answered.
+// TestAnInterruptBreaksNoCase interrupts each case at one of its messages, early in some and late
+// in others, or at every message if MCP_CONFORM_INTERRUPTS is all. A case must cope when nothing
+// more is sent or answered.
 func TestAnInterruptBreaksNoCase(t *testing.T) {
 	all := os.Getenv("MCP_CONFORM_INTERRUPTS") == "all"
 	if !all {
@@ -53,12 +53,12 @@ func TestAnInterruptBreaksNoCase(t *testing.T) {
 	}
 }
 
-// runInterrupted runs a case, and interrupts it when the client sends its message number at; 0 means
-// never. It returns the number of messages that were sent.
+// runInterrupted runs a case, and interrupts it when the client sends its message number at; 0
+// means never. It returns the number of messages that were sent.
 func runInterrupted(t *testing.T, c suite.Case, rev spec.Revision, at int) int {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	d := &interrupter{Dialer: inprocess.Misbehaving(nil), at: int64(at), cancel: cancel}
+	d := &interrupter{Dialer: inprocess.MisbehavingDialer(nil), at: int64(at), cancel: cancel}
 	report, err := engine.Run(ctx, engine.Options{
 		Dialer: d, Cases: []suite.Case{c}, Rules: ruleset.All(), Revisions: []spec.Revision{rev}, Unconfirmed: true, Jobs: 1,
 		Policy: inventory.Config{Policy: inventory.CallAll}, Timeout: time.Second, StartTimeout: 2 * time.Second,

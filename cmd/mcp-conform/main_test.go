@@ -22,7 +22,7 @@ const asProgram = "MCP_CONFORM_TEST_PROGRAM"
 
 func TestMain(m *testing.M) {
 	if os.Args[0] == program || os.Getenv(asProgram) != "" {
-		os.Exit(cli.Main(os.Args[1:], cli.System()))
+		os.Exit(cli.Main(os.Args[1:], cli.SystemWorld()))
 	}
 	os.Exit(m.Run())
 }

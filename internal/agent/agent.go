@@ -86,8 +86,8 @@ type tools struct {
 	reports map[string]string // the paths of the reports by id
 }
 
-// allowed returns the server with a name, or an error that lists the names.
-func (t *tools) allowed(name string) (Server, error) {
+// allowedServer returns the server with a name, or an error that lists the names.
+func (t *tools) allowedServer(name string) (Server, error) {
 	for _, s := range t.Servers {
 		if s.Name == name {
 			return s, nil
@@ -143,8 +143,8 @@ func add[In, Out any](t *tools, name, description string, a *mcp.ToolAnnotations
 	if err != nil {
 		return fmt.Errorf("the output schema of %s: %w", name, err)
 	}
-	withoutNull(in)
-	withoutNull(out)
+	removeNullTypes(in)
+	removeNullTypes(out)
 	if p := in.Properties["server"]; p != nil && len(t.Servers) > 0 {
 		for _, n := range t.names() {
 			p.Enum = append(p.Enum, n)
@@ -158,24 +158,24 @@ func add[In, Out any](t *tools, name, description string, a *mcp.ToolAnnotations
 	return nil
 }
 
-// withoutNull changes the type of the lists in the schema to array. Package jsonschema infers the
-// type array or null, which some clients can't read.
-func withoutNull(s *jsonschema.Schema) {
+// removeNullTypes changes the type of the lists in the schema to array. Package jsonschema infers
+// the type array or null, which some clients can't read.
+func removeNullTypes(s *jsonschema.Schema) {
 	if s == nil {
 		return
 	}
 	if slices.Equal(s.Types, []string{"null", "array"}) {
 		s.Type, s.Types = "array", nil
 	}
-	withoutNull(s.Items)
+	removeNullTypes(s.Items)
 	for _, p := range s.Properties {
-		withoutNull(p)
+		removeNullTypes(p)
 	}
 }
 
 // prompt returns the steps with which an agent makes a server conform.
 func (t *tools) prompt(_ context.Context, r *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
-	s, err := t.allowed(r.Params.Arguments["server"])
+	s, err := t.allowedServer(r.Params.Arguments["server"])
 	if err != nil {
 		return nil, invalidParams(err)
 	}

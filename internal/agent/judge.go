@@ -68,7 +68,7 @@ const (
 )
 
 func (t *tools) run(ctx context.Context, r *mcp.CallToolRequest, in runInput) (judgement, error) {
-	s, err := t.allowed(in.Server)
+	s, err := t.allowedServer(in.Server)
 	if err != nil {
 		return judgement{}, err
 	}
@@ -194,7 +194,7 @@ func (t *tools) replay(ctx context.Context, r *mcp.CallToolRequest, in replayInp
 	if err != nil {
 		return replayed{}, err
 	}
-	s, err := t.allowed(serverOf(in.Report))
+	s, err := t.allowedServer(serverOf(in.Report))
 	if err != nil {
 		return replayed{}, err
 	}
@@ -267,7 +267,7 @@ const (
 )
 
 func (t *tools) fuzz(ctx context.Context, r *mcp.CallToolRequest, in fuzzInput) (fuzzed, error) {
-	s, err := t.allowed(in.Server)
+	s, err := t.allowedServer(in.Server)
 	if err != nil {
 		return fuzzed{}, err
 	}

@@ -32,7 +32,7 @@ func (t *lineTransport) Connect(context.Context) (mcp.Connection, error) {
 		out: t.out, lines: make(chan []byte), failure: io.EOF, closed: make(chan struct{}),
 		open: map[jsonrpc.ID]bool{}, cancelled: map[jsonrpc.ID]bool{}, settled: make(chan struct{}, 1),
 	}
-	go c.scan(t.in, t.end)
+	go c.readLines(t.in, t.end)
 	return c, nil
 }
 
@@ -50,9 +50,9 @@ type lineConn struct {
 	cancelled map[jsonrpc.ID]bool // the requests that were cancelled; the SDK still responds to them
 }
 
-// scan reads lines until the input ends, or until a line arrives after the connection has ended:
-// nothing can interrupt a read from stdin.
-func (c *lineConn) scan(in io.Reader, end func()) {
+// readLines reads lines until the input ends, or until a line arrives after the connection has
+// ended: nothing can interrupt a read from stdin.
+func (c *lineConn) readLines(in io.Reader, end func()) {
 	defer end()
 	defer close(c.lines)
 	s := bufio.NewScanner(in)

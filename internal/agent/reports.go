@@ -65,7 +65,7 @@ func (t *tools) offerReport(id, path string) {
 func (t *tools) offerOldReports() {
 	for _, path := range jsonFiles(t.Reports) {
 		id := strings.TrimSuffix(filepath.Base(path), ".json")
-		if _, err := t.allowed(serverOf(id)); err == nil {
+		if _, err := t.allowedServer(serverOf(id)); err == nil {
 			t.offerReport(id, path)
 		}
 	}

@@ -83,15 +83,15 @@ func (e *Entry) apply(r *verdict.Report, now time.Time, whole bool) string {
 	case len(of) > 0 && r.Incomplete == "":
 		return "it matches nothing: the requirement does not apply to this server"
 	case whole && r.Incomplete == "":
-		return e.unmatched(r)
+		return e.whyUnmatched(r)
 	default:
 		return ""
 	}
 }
 
-// unmatched returns the reason why an unfiltered run has no verdict that
+// whyUnmatched returns the reason why an unfiltered run has no verdict that
 // matches the entry.
-func (e *Entry) unmatched(r *verdict.Report) string {
+func (e *Entry) whyUnmatched(r *verdict.Report) string {
 	for _, rev := range r.Revisions {
 		if e.Revision == "" || e.Revision == rev {
 			return fmt.Sprintf("it matches nothing: the requirement is not judged over %s in the revisions of this run", r.Transport)

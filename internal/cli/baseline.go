@@ -72,7 +72,7 @@ func fileError(err error) error {
 // everything, because no flag limited it. Only such a run can show that a baseline entry whose
 // requirement was not judged is stale.
 func (f *knownFlags) apply(r *verdict.Report, used *sdk.Used, whole bool) {
-	used.Mark(r)
+	used.MarkReport(r)
 	if f.known != nil {
 		f.known.Apply(r, time.Now(), whole)
 	}

@@ -63,8 +63,8 @@ type World struct {
 	Signals func() (<-chan os.Signal, func())
 }
 
-// System returns the World of the operating system.
-func System() World {
+// SystemWorld returns the World of the operating system.
+func SystemWorld() World {
 	return World{
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Environ: os.Environ(),
 		Color:      reporters.ColorWanted(os.Stdout, os.Getenv),
@@ -146,7 +146,7 @@ func Main(args []string, w World) int {
 	}
 	code := a.fail(err)
 	if text := misplacedFlags(c); text != "" && (code == ExitUnreachable || code == ExitNotJudged && a.ctx.Err() == nil) {
-		fmt.Fprintf(a.Err, "  %s\n", a.visible(text))
+		fmt.Fprintf(a.Err, "  %s\n", a.redactAndEscape(text))
 	}
 	return code
 }
@@ -182,8 +182,8 @@ func (a *app) handOverPause() func() {
 // endServers kills the remaining server processes and prints those that could not be killed.
 func (a *app) endServers() {
 	stdio.KillAll()
-	for _, one := range stdio.LeftBehind(a.redact) {
-		fmt.Fprintf(a.Err, "mcp-conform: %s\n", a.visible(one))
+	for _, one := range stdio.TakeLeftovers(a.redact) {
+		fmt.Fprintf(a.Err, "mcp-conform: %s\n", a.redactAndEscape(one))
 	}
 }
 
@@ -219,7 +219,7 @@ func (a *app) handleSignals(message string) func() {
 	if a.Signals == nil {
 		return func() {}
 	}
-	stdio.Adopt() // from here on, an orphan that this process adopts counts as a server's, and is killed
+	stdio.AdoptOrphans() // from here on, an orphan that this process adopts counts as a server's, and is killed
 	signals, stop := a.Signals()
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -397,7 +397,7 @@ func (e harnessError) Unwrap() error { return e.error }
 // conform, and ExitNotJudged otherwise.
 func (a *app) printFailures(err error) int {
 	for _, one := range errorsOf(err) {
-		fmt.Fprintf(a.Err, "mcp-conform: %s\n", a.visible(one.Error()))
+		fmt.Fprintf(a.Err, "mcp-conform: %s\n", a.redactAndEscape(one.Error()))
 	}
 	if a.code == ExitBroken {
 		return ExitBroken
@@ -422,15 +422,15 @@ func errorsOf(err error) []error {
 }
 
 // redact replaces the secrets in text of the server or the user.
-func (a *app) redact(text string) string { return a.secrets.Text(text) }
+func (a *app) redact(text string) string { return a.secrets.RedactText(text) }
 
-// visible replaces the secrets in text of the server or the user and makes it safe to print on a
-// terminal.
-func (a *app) visible(text string) string { return reporters.Visible(a.redact(text)) }
+// redactAndEscape replaces the secrets in text of the server or the user and makes it safe to print
+// on a terminal.
+func (a *app) redactAndEscape(text string) string { return reporters.Visible(a.redact(text)) }
 
-// exitOf returns the exit code for an error. Errors of an unknown type count as usage errors,
-// because those of cobra are.
-func (a *app) exitOf(err error) int {
+// exitCodeOfError returns the exit code for an error. Errors of an unknown type count as usage
+// errors, because those of cobra are.
+func (a *app) exitCodeOfError(err error) int {
 	switch {
 	case errors.As(err, new(*target.UsageError)), errors.As(err, new(*engine.SelectionError)):
 		return ExitUsage
@@ -443,9 +443,9 @@ func (a *app) exitOf(err error) int {
 	}
 }
 
-// partsOf returns the text of an error, advice for the user, and the end of the server's stderr.
+// errorParts returns the text of an error, advice for the user, and the end of the server's stderr.
 // Advice and stderr may be empty.
-func partsOf(err error) (text, advice, stderr string) {
+func errorParts(err error) (text, advice, stderr string) {
 	text = err.Error()
 	var usage *target.UsageError
 	var unreachable *engine.UnreachableError
@@ -462,18 +462,18 @@ func partsOf(err error) (text, advice, stderr string) {
 // fail prints an error for the user, with its advice and the server's stderr, and returns its exit
 // code.
 func (a *app) fail(err error) int {
-	code := a.exitOf(err)
+	code := a.exitCodeOfError(err)
 	if code == ExitNotJudged && !errors.As(err, new(*engine.NothingJudgedError)) {
 		return a.printFailures(err)
 	}
-	text, advice, stderr := partsOf(err)
+	text, advice, stderr := errorParts(err)
 	if stderr != "" {
 		defer func() { a.quoteStderr(stderr) }()
 	}
-	fmt.Fprintf(a.Err, "mcp-conform: %s\n", a.visible(text))
+	fmt.Fprintf(a.Err, "mcp-conform: %s\n", a.redactAndEscape(text))
 	if advice != "" {
 		for line := range strings.SplitSeq(advice, "\n") {
-			fmt.Fprintf(a.Err, "  %s\n", a.visible(line))
+			fmt.Fprintf(a.Err, "  %s\n", a.redactAndEscape(line))
 		}
 	}
 	return code

@@ -67,7 +67,7 @@ func (a *app) configure(fs *pflag.FlagSet, f *serverFlags) error {
 func (k *configured) read(f *serverFlags, fs *pflag.FlagSet) (err error) {
 	path := f.target.ConfigFile
 	switch {
-	case config.IsOurs(path):
+	case config.HasYAMLExtension(path):
 		if k.off {
 			return usagef("remove one of them", "--config %q and --no-config contradict each other", path)
 		}
@@ -141,7 +141,7 @@ func environmentValue(environ []string, name string) string {
 // the server is the one in the file. Environment variables and headers of the command line are
 // added to those of the file.
 func (k *configured) setFromFile(fs *pflag.FlagSet, f *serverFlags, named bool) error {
-	k.server = k.file.Named() && (!named || f.namesOnlyURL(k.file.URL))
+	k.server = k.file.NamesServer() && (!named || f.namesOnlyURL(k.file.URL))
 	f.remote.identities, f.remote.origins = k.file.Identities, map[string]string{}
 	env, headers, cwd := f.target.Env, f.target.Headers, fs.Changed("cwd")
 	f.target.Env, f.target.Headers = nil, nil
@@ -230,7 +230,7 @@ func (k *configured) notices() []string {
 		return nil
 	}
 	out := []string{k.file.Shown + " is used: " + k.callableText() + "."}
-	if k.file.Named() && !k.server {
+	if k.file.NamesServer() && !k.server {
 		text := "The server in " + k.file.Shown + " is not used, because the command line names one"
 		if len(k.unused) > 0 {
 			text += "; nor are its " + strings.Join(k.unused, ", ")

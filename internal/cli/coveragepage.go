@@ -45,7 +45,7 @@ func (c *coverage) writePage(w io.Writer) error {
 	}
 	p.line("%s", coverageHead)
 	p.writeSums()
-	p.writeNotYet()
+	p.writeNotYetJudged()
 	p.writeContradictions()
 	for _, area := range p.areas {
 		p.writeTable(area)
@@ -106,9 +106,9 @@ func (p *coveragePage) writeSums() {
 	}
 }
 
-// writeNotYet lists the requirements of the handshake revisions that no check judges yet, grouped
-// by reason.
-func (p *coveragePage) writeNotYet() {
+// writeNotYetJudged lists the requirements of the handshake revisions that no check judges yet,
+// grouped by reason.
+func (p *coveragePage) writeNotYetJudged() {
 	var reasons []string
 	ids := map[string][]string{}
 	for _, s := range p.all {

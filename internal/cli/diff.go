@@ -72,7 +72,7 @@ func (a *app) diff(older, newer string, strict bool) error {
 // println prints a line, wrapped at the width of the terminal. The line must be safe for a
 // terminal.
 func (a *app) println(line string) {
-	for _, part := range reporters.Fold(line, min(a.Columns, widest), 4) {
+	for _, part := range reporters.WrapLine(line, min(a.Columns, widest), 4) {
 		fmt.Fprintln(a.Out, part)
 	}
 }

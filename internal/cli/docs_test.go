@@ -68,7 +68,7 @@ func TestCoverageAddsUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	l := &listing{}
-	for _, q := range l.inRevision() {
+	for _, q := range l.listedRequirements() {
 		s := p.c.lookup(q)
 		if s.state == notYet && s.reason == "" {
 			t.Errorf("%s is not judged and has no reason", q.ID)

@@ -81,7 +81,7 @@ func (a *app) doctor(f *serverFlags) error {
 	ctx, cancel := context.WithTimeoutCause(a.ctx, limit, fmt.Errorf("it took longer than %s", formatDuration(limit)))
 	defer cancel()
 	d := &diagnosis{app: a, tokenAdvice: o.TokenAdvice}
-	fmt.Fprintf(a.Out, "examining %s over %s\n", a.visible(o.Target), o.Dialer.Transport())
+	fmt.Fprintf(a.Out, "examining %s over %s\n", a.redactAndEscape(o.Target), o.Dialer.Transport())
 	for _, n := range s.notices {
 		d.say(noteMark, "%s", n)
 	}
@@ -114,7 +114,7 @@ func probeOrder(over spec.Transport) []spec.Revision {
 // reportUnreachable reports a server with which no conversation can be opened.
 func (a *app) reportUnreachable(name string, why *engine.UnreachableError) {
 	d := &diagnosis{app: a}
-	fmt.Fprintf(a.Out, "examining %s\n", a.visible(name))
+	fmt.Fprintf(a.Out, "examining %s\n", a.redactAndEscape(name))
 	d.say(failedMark, "%s", why.Reason)
 	d.advise(why.Advice)
 	if why.Stderr != "" {
@@ -146,13 +146,13 @@ type diagnosis struct {
 }
 
 func (d *diagnosis) say(mark, format string, args ...any) {
-	fmt.Fprintf(d.app.Out, "%s %s\n", mark, d.app.visible(fmt.Sprintf(format, args...)))
+	fmt.Fprintf(d.app.Out, "%s %s\n", mark, d.app.redactAndEscape(fmt.Sprintf(format, args...)))
 }
 
 // advise prints advice, indented below the line that it is about, unless it is empty.
 func (d *diagnosis) advise(text string) {
 	if text != "" {
-		fmt.Fprintf(d.app.Out, "    %s\n", d.app.visible(text))
+		fmt.Fprintf(d.app.Out, "    %s\n", d.app.redactAndEscape(text))
 	}
 }
 
@@ -173,7 +173,7 @@ func (d *diagnosis) examine(ctx context.Context, dialer transport.Dialer, o clie
 	if first && dialer.Transport() == spec.Stdio {
 		d.say(okMark, "the command was found and started")
 	}
-	stop := engine.ReportWaiting("the server's first response", cmp.Or(o.StartTimeout, client.DefaultStartTimeout), d.app.waiting())
+	stop := engine.ReportWaiting("the server's first response", cmp.Or(o.StartTimeout, client.DefaultStartTimeout), d.app.waitingPrinter())
 	reply := c.Greet(ctx)
 	stop()
 	took := time.Since(began)
@@ -203,7 +203,7 @@ func (d *diagnosis) examine(ctx context.Context, dialer transport.Dialer, o clie
 	d.slowest = max(d.slowest, took)
 	chosen := c.Server().ProtocolVersion
 	if chosen != string(o.Revision) && o.Revision.Era() == spec.Stateless {
-		d.say(doubtMark, "%s: not spoken; %s", o.Revision, d.app.visible(c.Server().DescribeListed()))
+		d.say(doubtMark, "%s: not spoken; %s", o.Revision, d.app.redactAndEscape(c.Server().DescribeListedVersions()))
 		return false
 	}
 	if chosen != string(o.Revision) {

@@ -65,7 +65,7 @@ func (a *app) findExample(candidates []faults.Fault) (faults.Fault, *verdict.Fin
 				found[i] <- nil
 				return
 			}
-			found[i] <- selftest.Show(ctx, f, places[0])
+			found[i] <- selftest.JudgeFault(ctx, f, places[0])
 		}()
 	}
 	var first faults.Fault

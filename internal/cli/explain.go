@@ -217,7 +217,7 @@ func gradesOf(q *spec.Requirement) []string {
 	at := map[string][]string{}
 	for _, r := range spec.NewestFirst(q.Revisions) {
 		rev := spec.Revision(r)
-		text := fmt.Sprintf("%s: a deviation is %s", q.Basis(rev).Words(), gradeWords[q.Grade(rev)])
+		text := fmt.Sprintf("%s: a deviation is %s", q.Basis(rev).DisplayName(), gradeWords[q.Grade(rev)])
 		if at[text] == nil {
 			out = append(out, text)
 		}

@@ -43,7 +43,7 @@ func TestExplainGradesAsTheVerdictDoes(t *testing.T) {
 					found += text
 				}
 			}
-			if words[outcome] == "" || !strings.Contains(found, words[outcome]) || !strings.Contains(found, q.Basis(spec.Revision(r)).Words()) {
+			if words[outcome] == "" || !strings.Contains(found, words[outcome]) || !strings.Contains(found, q.Basis(spec.Revision(r)).DisplayName()) {
 				t.Errorf("%s in %s: explain says %q, the verdict %v", q.ID, r, found, outcome)
 			}
 			softened := verdict.Deviation{Requirement: q.ID, Weight: verdict.OnlyNote}.Outcome(q, spec.Revision(r))
@@ -54,8 +54,8 @@ func TestExplainGradesAsTheVerdictDoes(t *testing.T) {
 	}
 }
 
-// TestNeedsNameConfigurationKeys checks that explain names keys that mcp-conform.yaml has, for needs
-// that requirements have.
+// TestNeedsNameConfigurationKeys checks that explain names keys that mcp-conform.yaml has, for
+// needs that requirements have.
 func TestNeedsNameConfigurationKeys(t *testing.T) {
 	for need, keys := range needKeys {
 		if !slices.ContainsFunc(spec.Requirements().All(), func(q *spec.Requirement) bool { return slices.Contains(q.Needs, need) }) {

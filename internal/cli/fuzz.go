@@ -47,7 +47,7 @@ type fuzzFlags struct {
 // lawsByName returns the laws whose ids are in names or, if names is empty, all laws that the
 // specification states. An unknown id is a usage error.
 func lawsByName(names []string) ([]fuzz.Law, error) {
-	all := append([]fuzz.Law{fuzz.Passive(ruleset.All())}, lawbook.Laws()...)
+	all := append([]fuzz.Law{fuzz.RulesLaw(ruleset.All())}, lawbook.Laws()...)
 	var out []fuzz.Law
 	var known []string
 	for _, l := range all {
@@ -198,7 +198,7 @@ func (a *app) fuzz(f *fuzzFlags) error {
 	o := s.options
 	o.Revisions, o.Jobs, o.Seed = revisions, f.jobs, f.seed
 	for _, n := range s.notices {
-		fmt.Fprintln(a.Out, a.visible(n))
+		fmt.Fprintln(a.Out, a.redactAndEscape(n))
 	}
 	if f.reference && o.Dialer.Transport() == spec.Stdio {
 		o.Dialer = inprocess.Dialer(nil)
@@ -224,11 +224,11 @@ func (a *app) fuzz(f *fuzzFlags) error {
 	if f.folder == "" {
 		screen.printf("findings are only shown here; --out FOLDER also keeps a replay file for each\n")
 	} else {
-		screen.printf("replay files of findings: %s\n", a.visible(f.folder))
+		screen.printf("replay files of findings: %s\n", a.redactAndEscape(f.folder))
 	}
 	report, err := fuzz.Run(a.ctx, fuzz.Options{
 		Dialer: o.Dialer, Laws: laws, Revisions: o.Revisions, Policy: o.Policy, Time: f.time, Cases: f.cases, Seed: f.seed, Jobs: f.jobs,
-		Rate: f.rate, Shard: shard, Corpus: f.corpus, Redact: a.secrets.Bytes, Timeout: f.timeout, Start: f.start, FirstStart: o.FirstStart, Shrink: fuzz.Budget{Time: f.shrink, Attempts: 400},
+		Rate: f.rate, Shard: shard, Corpus: f.corpus, Redact: a.secrets.RedactBytes, Timeout: f.timeout, Start: f.start, FirstStart: o.FirstStart, Shrink: fuzz.Budget{Time: f.shrink, Attempts: 400},
 		Probed: screen.probed, Found: screen.found, Progress: screen.progress,
 	})
 	if report == nil {
@@ -238,7 +238,7 @@ func (a *app) fuzz(f *fuzzFlags) error {
 		screen.err = errors.Join(screen.err, harnessError{err})
 	}
 	if n := o.RateLimit(); n != "" {
-		screen.printf("%s\n", a.visible(n))
+		screen.printf("%s\n", a.redactAndEscape(n))
 	}
 	screen.end(report)
 	a.code = ExitKept
@@ -323,7 +323,7 @@ func (s *fuzzScreen) probed(rev spec.Revision, server *fuzz.ServerInfo) {
 		}
 	}
 	s.callable = server.Callable
-	s.printf("%s: %s; tools to call: %s\n", rev, server.Summary(), s.a.visible(tools))
+	s.printf("%s: %s; tools to call: %s\n", rev, server.Summary(), s.a.redactAndEscape(tools))
 }
 
 // exclude returns the names that are not in others.
@@ -426,7 +426,7 @@ func (s *fuzzScreen) end(r *fuzz.Report) {
 	s.printf("\n%s with %s in %v (%.0f requests a second), %s, %s\n",
 		countSequences(r.Cases), countRequests(r.Requests), r.Took.Round(time.Millisecond), float64(r.Requests)/r.Took.Seconds(), countNovel(r.Novel), countFindings(len(r.Findings)))
 	if r.Incomplete != "" {
-		s.printf("incomplete: %s\n", s.a.visible(r.Incomplete))
+		s.printf("incomplete: %s\n", s.a.redactAndEscape(r.Incomplete))
 	}
 	if len(r.Findings) > 0 && s.folder == "" {
 		s.printf("this search kept no replay files: --out FOLDER keeps one for each finding\n")

@@ -53,7 +53,7 @@ Exit codes: 0 merged, 2 usage, or a folder can't be read or written.`,
 			if err != nil {
 				return usagef("merge only folders that searches wrote", "%v", err)
 			}
-			fmt.Fprintf(a.Out, "%s of %d, %s of %d, in %s\n", countWithNoun(m.Sequences, "sequence", "sequences"), m.ReadSequences, countWithNoun(m.Findings, "finding", "findings"), m.ReadFindings, a.visible(out))
+			fmt.Fprintf(a.Out, "%s of %d, %s of %d, in %s\n", countWithNoun(m.Sequences, "sequence", "sequences"), m.ReadSequences, countWithNoun(m.Findings, "finding", "findings"), m.ReadFindings, a.redactAndEscape(out))
 			return nil
 		},
 	}

@@ -84,14 +84,14 @@ func (a *app) addToken(s *remoteServer, u *url.URL, reach exchange.Reach) (excha
 			resource = &login.Resource{ID: u.String()}
 		}
 		issued := issuedTokens(s.issuer, resource)
-		reach.Token, reach.Widen = issued.current, issued.widen
+		reach.Token, reach.ObtainScope = issued.current, issued.widen
 	default:
 		tokens, err := a.tokensOf(s.flags, access, s.flags.as)
 		if err != nil {
 			return reach, err
 		}
 		if tokens != nil {
-			reach.Token, reach.Widen = tokens.current, tokens.widen
+			reach.Token, reach.ObtainScope = tokens.current, tokens.widen
 		}
 	}
 	return reach, nil
@@ -164,11 +164,11 @@ func (a *app) missingTokenAdvice(f *serverFlags, s *remoteServer) string {
 	}
 }
 
-// otherTokens returns a function that returns the second user's current token for the server at a
-// URL, or "" if there is none because a request for it failed. otherTokens returns nil if there is
-// no second user, and a usage error if there is no first one. The function takes a URL because a
-// server that the run restarts may have another URL, and each token is valid for one URL.
-func (a *app) otherTokens(s *remoteServer, hasFirst bool) (func(u *url.URL) string, error) {
+// otherTokenFunc returns a function that returns the second user's current token for the server at
+// a URL, or "" if there is none because a request for it failed. otherTokenFunc returns nil if
+// there is no second user, and a usage error if there is no first one. The function takes a URL
+// because a server that the run restarts may have another URL, and each token is valid for one URL.
+func (a *app) otherTokenFunc(s *remoteServer, hasFirst bool) (func(u *url.URL) string, error) {
 	f := s.flags
 	switch {
 	case f.otherUser == "":
@@ -251,13 +251,13 @@ func (a *app) clientTokens(access transport.Access, client login.Client) (*token
 	if err != nil {
 		return nil, a.tokenError(err)
 	}
-	source, last, err := server.ClientCredentials(a.ctx, client)
+	source, last, err := server.ObtainClientToken(a.ctx, client)
 	if err != nil {
 		return nil, a.tokenError(err)
 	}
 	a.secrets.Add(last.AccessToken)
 	var mu sync.Mutex
-	now := a.currentToken(source, last)
+	now := a.currentTokenFunc(source, last)
 	refused := map[string]bool{} // scopes that the authorization server has refused to grant
 	return &tokens{
 		current: func() string {
@@ -275,13 +275,13 @@ func (a *app) clientTokens(access transport.Access, client login.Client) (*token
 			case !server.AddScopes(strings.Fields(scope)):
 				return scope != "" // a request for another message has already obtained the scopes
 			}
-			source, last, err := server.ClientCredentials(a.ctx, client)
+			source, last, err := server.ObtainClientToken(a.ctx, client)
 			if err != nil {
 				refused[scope], server.Scopes = true, before
 				return false
 			}
 			a.secrets.Add(last.AccessToken)
-			now = a.currentToken(source, last)
+			now = a.currentTokenFunc(source, last)
 			return true
 		},
 	}, nil
@@ -348,12 +348,12 @@ func (a *app) loginTokens(f *remoteFlags, access transport.Access, name string) 
 		return nil, a.tokenError(err)
 	}
 	a.secrets.Add(last.AccessToken, last.RefreshToken)
-	return &tokens{current: a.currentToken(source, last)}, nil
+	return &tokens{current: a.currentTokenFunc(source, last)}, nil
 }
 
-// currentToken returns a function that returns the current token of a source. If the source can't
-// renew the token, that function cancels the run and returns the token in last.
-func (a *app) currentToken(source oauth2.TokenSource, last *oauth2.Token) func() string {
+// currentTokenFunc returns a function that returns the current token of a source. If the source
+// can't renew the token, that function cancels the run and returns the token in last.
+func (a *app) currentTokenFunc(source oauth2.TokenSource, last *oauth2.Token) func() string {
 	return func() string {
 		t, err := source.Token()
 		if err != nil {

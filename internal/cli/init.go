@@ -147,7 +147,7 @@ func (a *app) draft(f *initFlags, t target.Target) (string, error) {
 			}
 			continue
 		}
-		fmt.Fprintf(a.Out, "%s offers %s, %s, %s and %s in %s.\n", a.visible(v.Server.Name), countOf(len(v.Tools), "tool"),
+		fmt.Fprintf(a.Out, "%s offers %s, %s, %s and %s in %s.\n", a.redactAndEscape(v.Server.Name), countOf(len(v.Tools), "tool"),
 			countOf(len(v.Resources), "resource"), countOf(len(v.Templates), "template"), countOf(len(v.Prompts), "prompt"), rev)
 		if !isOther {
 			d.Server = strings.TrimSpace(v.Server.Name + " " + v.Server.Version)
@@ -169,7 +169,7 @@ func (a *app) inspect(ctx context.Context, dialer transport.Dialer, rev spec.Rev
 		return nil, nil, err
 	}
 	defer c.Close()
-	stop := engine.ReportWaiting("the server's first response", start, a.waiting())
+	stop := engine.ReportWaiting("the server's first response", start, a.waitingPrinter())
 	err = c.Handshake(ctx)
 	stop()
 	switch {

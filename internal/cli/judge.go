@@ -76,7 +76,7 @@ func (a *app) judge(f *judgeFlags, names []string) error {
 	if err != nil {
 		return err
 	}
-	all, err := a.recordings(names)
+	all, err := a.readRecordings(names)
 	for _, r := range all {
 		if err == nil {
 			err = r.chooseRevision(spec.Revision(f.revision), spec.Transport(f.transport))
@@ -97,7 +97,7 @@ func (a *app) judge(f *judgeFlags, names []string) error {
 	report.Stats.Started, report.Stats.Took = started, time.Since(started)
 	console := reporters.NewConsole(a.Out, reporters.ConsoleOptions{Color: a.Color, Width: min(a.Columns, widest), Quiet: f.quiet, Terse: f.quiet, Verbose: f.verbose})
 	if !f.quiet {
-		fmt.Fprintf(a.Out, "judging %s: %s\n\n", a.visible(report.Target), countSessions(len(all)))
+		fmt.Fprintf(a.Out, "judging %s: %s\n\n", a.redactAndEscape(report.Target), countSessions(len(all)))
 	}
 	console.End(report)
 	report.FailOn = f.failOn

@@ -157,7 +157,7 @@ func (j *judgement) expect(revision spec.Revision, over spec.Transport) {
 func (j *judgement) addDeviation(r *recorded, k verdict.Key, d *verdict.Deviation) {
 	seen := engine.Sighting{Events: r.Events, Deviation: d, Common: j.discounts.IsSameError(k.Revision, r.Events, d.At)}
 	j.report.AddOccurrence(k, seen.Occurrence())
-	j.report.Find(k, func() verdict.Finding {
+	j.report.AddFinding(k, func() verdict.Finding {
 		f := verdict.NewFinding(k, d, d.Outcome(spec.Requirements().Lookup(k.Requirement), k.Revision))
 		f.Evidence, f.Context = engine.Quote(r.Events, d, nil)
 		f.Replay = []string{"mcp-conform", "judge", r.file}
@@ -184,7 +184,7 @@ func (j *judgement) finish(names []string) *verdict.Report {
 	slices.Sort(j.revisions)
 	asIs := func(output string) string { return output } // secrets were removed before judging
 	j.report.Head.Notices = slices.Concat(j.report.Head.Notices, j.discounts.Notices(), j.discounts.ExitNotices(nil, false, asIs))
-	p := j.report.Report()
+	p := j.report.Build()
 	p.Target, p.Revisions = strings.Join(names, ", "), spec.NewestFirst(j.revisions)
 	if len(names) > 3 {
 		p.Target = fmt.Sprintf("%s and %d more files", names[0], len(names)-1)

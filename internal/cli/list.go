@@ -124,9 +124,9 @@ func (l *listing) emptyError(kind string) error {
 	return usagef(advice, "%s", what)
 }
 
-// inRevision returns the requirements of the listing's revision, or all requirements if the listing
-// is not limited to a revision.
-func (l *listing) inRevision() []*spec.Requirement {
+// listedRequirements returns the requirements of the listing's revision, or all requirements if the
+// listing is not limited to a revision.
+func (l *listing) listedRequirements() []*spec.Requirement {
 	var out []*spec.Requirement
 	for _, q := range spec.Requirements().All() {
 		if l.revision == "" || slices.Contains(q.Revisions, string(l.revision)) {
@@ -137,7 +137,7 @@ func (l *listing) inRevision() []*spec.Requirement {
 }
 
 func (l *listing) addRequirements() {
-	for _, q := range l.inRevision() {
+	for _, q := range l.listedRequirements() {
 		l.add(q.Area, row{id: q.ID, short: string(q.Level), long: strings.Join(spec.NewestFirst(q.Revisions), " "), title: q.Statement})
 	}
 }
@@ -171,7 +171,7 @@ func (l *listing) addFaults() {
 func (l *listing) addCoverage() {
 	c := newCoverage()
 	states, stateless := map[state]int{}, 0
-	for _, q := range l.inRevision() {
+	for _, q := range l.listedRequirements() {
 		s, before := c.lookup(q), len(l.rows)
 		l.add(q.Area, row{id: q.ID, short: string(q.Level), title: s.text()})
 		if s.state == notYet && !q.InEra(spec.Handshake) {

@@ -139,13 +139,13 @@ func (a *app) login(f *loginFlags, u *url.URL) error {
 	defer a.handleSignals("")()
 	ctx, cancel := context.WithTimeoutCause(a.ctx, f.timeout, fmt.Errorf("the login in the browser was not finished within %s", formatDuration(f.timeout)))
 	defer cancel()
-	stop := engine.ReportWaiting(authorizing, 0, a.waiting())
+	stop := engine.ReportWaiting(authorizing, 0, a.waitingPrinter())
 	server, err := login.Discover(a.ctx, access.Client, u)
 	if stop(); err == nil {
 		if len(f.scopes) > 0 {
 			server.Scopes = f.scopes
 		}
-		fmt.Fprintf(a.Err, "The authorization server: %s\n", a.visible(server.Issuer))
+		fmt.Fprintf(a.Err, "The authorization server: %s\n", a.redactAndEscape(server.Issuer))
 		var l *login.Login
 		if l, err = server.Authorize(ctx, client, a.browser(f, redirect)); err == nil {
 			return a.storeLogin(store, l, f.remote.as)
@@ -156,7 +156,7 @@ func (a *app) login(f *loginFlags, u *url.URL) error {
 
 // browser returns how the login page is opened, and how the result comes back.
 func (a *app) browser(f *loginFlags, redirect *url.URL) login.Browser {
-	b := login.Browser{Redirect: redirect, Say: func(text string) { fmt.Fprintln(a.Err, a.visible(text)) }}
+	b := login.Browser{Redirect: redirect, Say: func(text string) { fmt.Fprintln(a.Err, a.redactAndEscape(text)) }}
 	if !f.noBrowser && a.Browse != nil {
 		b.Open = func(address string) {
 			fmt.Fprintf(a.Err, "Opening the browser. If none opens, go to:\n\n%s\n\n", address)
@@ -185,7 +185,7 @@ func (a *app) storeLogin(store login.Store, l *login.Login, name string) error {
 	if err := store.Save(l); err != nil {
 		return harnessError{fmt.Errorf("saving the login: %w", err)}
 	}
-	fmt.Fprintf(a.Out, "Logged in to %s%s. %s\n", a.visible(l.Server), asUser(l), a.visible(describeValidity(l)))
+	fmt.Fprintf(a.Out, "Logged in to %s%s. %s\n", a.redactAndEscape(l.Server), asUser(l), a.redactAndEscape(describeValidity(l)))
 	return nil
 }
 

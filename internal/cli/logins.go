@@ -84,7 +84,7 @@ func (a *app) deleteBroken(path string) error {
 	if err := os.Remove(path); err != nil {
 		return harnessError{fmt.Errorf("deleting the login: %w", err)}
 	}
-	fmt.Fprintf(a.Out, "Deleted %s, which is not a login.\n", a.visible(path))
+	fmt.Fprintf(a.Out, "Deleted %s, which is not a login.\n", a.redactAndEscape(path))
 	return nil
 }
 
@@ -126,7 +126,7 @@ func (a *app) logout(f *remoteFlags, store login.Store, l *login.Login) error {
 	if err := store.Delete(l); err != nil {
 		return harnessError{fmt.Errorf("deleting the login: %w", err)}
 	}
-	fmt.Fprintf(a.Out, "Logged out of %s%s. %s\n", a.visible(l.Server), asUser(l), ended)
+	fmt.Fprintf(a.Out, "Logged out of %s%s. %s\n", a.redactAndEscape(l.Server), asUser(l), ended)
 	return nil
 }
 
@@ -186,7 +186,7 @@ func (a *app) whoami(store login.Store, name string) error {
 		a.printLogin(l)
 	}
 	for _, path := range broken {
-		fmt.Fprintf(a.Err, "%s is not a login; mcp-conform logout --all deletes it, too\n", a.visible(path))
+		fmt.Fprintf(a.Err, "%s is not a login; mcp-conform logout --all deletes it, too\n", a.redactAndEscape(path))
 	}
 	return nil
 }
@@ -194,5 +194,5 @@ func (a *app) whoami(store login.Store, name string) error {
 // printLogin prints a login without its secrets.
 func (a *app) printLogin(l *login.Login) {
 	a.addSecrets(l)
-	fmt.Fprintf(a.Out, "%s%s, by %s\n  %s\n", a.visible(l.Server), asUser(l), a.visible(l.Issuer), a.visible(describeValidity(l)))
+	fmt.Fprintf(a.Out, "%s%s, by %s\n  %s\n", a.redactAndEscape(l.Server), asUser(l), a.redactAndEscape(l.Issuer), a.redactAndEscape(describeValidity(l)))
 }

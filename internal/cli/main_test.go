@@ -28,13 +28,13 @@ import (
 func TestMain(m *testing.M) {
 	suitetest.RaiseParallelism()
 	testscript.Main(m, map[string]func(){
-		"mcp-conform": func() { os.Exit(Main(os.Args[1:], System())) },
+		"mcp-conform": func() { os.Exit(Main(os.Args[1:], SystemWorld())) },
 	})
 }
 
-// buildPrograms builds the other programs that tests run: exits, which checks how a command ends, and
-// servers that misbehave. Their folder is one that testscript has put into PATH, and removes when the
-// tests have run.
+// buildPrograms builds the other programs that tests run: exits, which checks how a command ends,
+// and servers that misbehave. Their folder is one that testscript has put into PATH, and removes
+// when the tests have run.
 func buildPrograms(t *testing.T) {
 	t.Helper()
 	if err := programsBuilt(); err != nil {

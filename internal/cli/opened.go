@@ -46,7 +46,7 @@ type remoteServer struct {
 // in any case.
 func (a *app) open(f *serverFlags, waiting func(string)) (*openedServer, error) {
 	if waiting == nil {
-		waiting = a.waiting()
+		waiting = a.waitingPrinter()
 	}
 	s := &openedServer{remoteServer: remoteServer{flags: &f.remote, waiting: waiting, pacer: exchange.NewPacer()}}
 	s.pacer.Say, a.pacer = waiting, s.pacer
@@ -133,7 +133,7 @@ func (a *app) dialTarget(s *openedServer, t target.Target, timeout time.Duration
 // upstream double, which must not get the tokens, and the advice if the server refuses one.
 func (a *app) setTokenOptions(s *openedServer, t target.Target) (err error) {
 	o := &s.options
-	if o.OtherToken, err = a.otherTokens(&s.remoteServer, s.authorized || hasCredentials(t)); err != nil {
+	if o.OtherToken, err = a.otherTokenFunc(&s.remoteServer, s.authorized || hasCredentials(t)); err != nil {
 		return err
 	}
 	if s.issuer != nil {

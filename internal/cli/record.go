@@ -112,7 +112,7 @@ func (a *app) recordStdio(f *recordFlags, t *target.Target) error {
 	done := make(chan struct{})
 	var following sync.WaitGroup
 	following.Go(func() { rec.follow(done, func() {}) })
-	code, err := record.Stdio(a.ctx, record.Command{Path: path, Argv: t.Argv, Dir: t.Dir, Env: t.Env}, record.Streams{In: a.In, Out: a.wire, Err: a.wireErr}, signals, s.rec)
+	code, err := record.RunStdio(a.ctx, record.Command{Path: path, Argv: t.Argv, Dir: t.Dir, Env: t.Env}, record.Streams{In: a.In, Out: a.wire, Err: a.wireErr}, signals, s.rec)
 	close(done)
 	following.Wait()
 	if err != nil {
@@ -317,7 +317,7 @@ func (r *sessionRecorder) snapshot(s *recordedSession) *recorded {
 func (r *sessionRecorder) printOnce(line string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if line = r.a.visible(line); !r.said[line] {
+	if line = r.a.redactAndEscape(line); !r.said[line] {
 		if len(r.said) < maxSaid {
 			r.said[line] = true
 		}
@@ -345,18 +345,18 @@ func (r *sessionRecorder) end() error {
 	out := r.a.Err
 	switch len(all) {
 	case 0:
-		fmt.Fprintf(out, "\nmcp-conform: no client sent anything for %s\n", r.a.visible(r.name))
+		fmt.Fprintf(out, "\nmcp-conform: no client sent anything for %s\n", r.a.redactAndEscape(r.name))
 		return failed
 	case 1:
-		fmt.Fprintf(out, "\nmcp-conform: the session of %s is over\n\n", r.a.visible(r.name))
+		fmt.Fprintf(out, "\nmcp-conform: the session of %s is over\n\n", r.a.redactAndEscape(r.name))
 	default:
-		fmt.Fprintf(out, "\nmcp-conform: %d sessions of %s are over\n\n", len(all), r.a.visible(r.name))
+		fmt.Fprintf(out, "\nmcp-conform: %d sessions of %s are over\n\n", len(all), r.a.redactAndEscape(r.name))
 	}
 	reporters.NewConsole(out, reporters.ConsoleOptions{Width: widest}).End(report)
 	r.printMistakes(all)
 	fmt.Fprintln(out)
 	for _, s := range r.sessions {
-		fmt.Fprintf(out, "recorded in %s\n", r.a.visible(s.path))
+		fmt.Fprintf(out, "recorded in %s\n", r.a.redactAndEscape(s.path))
 	}
 	return failed
 }
@@ -371,7 +371,7 @@ func (r *sessionRecorder) printMistakes(all []*recorded) {
 				summaries = append(summaries, summary)
 			}
 			if len(messages[summary]) < record.MaxMistakes {
-				messages[summary] = append(messages[summary], fmt.Sprintf("  » → %.200s\n", strings.TrimSpace(r.a.visible(string(so.Events[m.At].Raw)))))
+				messages[summary] = append(messages[summary], fmt.Sprintf("  » → %.200s\n", strings.TrimSpace(r.a.redactAndEscape(string(so.Events[m.At].Raw)))))
 			}
 		}
 	}

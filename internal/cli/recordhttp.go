@@ -39,7 +39,7 @@ func (a *app) recordHTTP(f *recordFlags, t *target.Target) error {
 	rec := a.sessionRecorder(t.Display())
 	proxy := record.NewProxy(u, host, rec.printOnce)
 	own := url.URL{Scheme: "http", Host: l.Addr().String(), Path: u.Path, RawPath: u.RawPath, RawQuery: u.RawQuery}
-	fmt.Fprintf(a.Err, "mcp-conform: recording %s, which passes requests on to %s; stop with Ctrl-C\n", a.visible(own.String()), a.visible(u.Redacted()))
+	fmt.Fprintf(a.Err, "mcp-conform: recording %s, which passes requests on to %s; stop with Ctrl-C\n", a.redactAndEscape(own.String()), a.redactAndEscape(u.Redacted()))
 
 	ctx, cancel := context.WithCancel(a.ctx)
 	defer cancel()

@@ -92,7 +92,7 @@ func (a *app) replay(f *serverFlags, file, transcripts string) error {
 		return err
 	}
 	for _, n := range s.notices {
-		a.println(a.visible(n))
+		a.println(a.redactAndEscape(n))
 	}
 	o := s.options
 	var recording *recorder
@@ -113,17 +113,17 @@ func (a *app) replay(f *serverFlags, file, transcripts string) error {
 		}
 	}
 	if n := o.RateLimit(); n != "" {
-		a.println(a.visible(n))
+		a.println(a.redactAndEscape(n))
 	}
-	a.println(fmt.Sprintf("%s: %s", out.Verdict, a.visible(r.Expect.Requirement)))
-	a.println("  " + a.visible(r.Expect.Summary))
-	a.println("  " + a.visible(out.Reason))
+	a.println(fmt.Sprintf("%s: %s", out.Verdict, a.redactAndEscape(r.Expect.Requirement)))
+	a.println("  " + a.redactAndEscape(r.Expect.Summary))
+	a.println("  " + a.redactAndEscape(out.Reason))
 	if out.Candidate != nil {
-		a.println("  permitted: " + a.visible(out.Candidate.Permitted))
-		a.println("  seen:      " + a.visible(out.Candidate.Seen))
+		a.println("  permitted: " + a.redactAndEscape(out.Candidate.Permitted))
+		a.println("  seen:      " + a.redactAndEscape(out.Candidate.Seen))
 	}
 	if out.Verdict == fuzz.CannotTell {
-		fmt.Fprintln(a.Out, "  "+a.visible(nextAfterReplay(r, out, o.ServerArgs)))
+		fmt.Fprintln(a.Out, "  "+a.redactAndEscape(nextAfterReplay(r, out, o.ServerArgs)))
 	}
 	a.code = map[fuzz.Verdict]int{fuzz.Fixed: ExitKept, fuzz.StillBroken: ExitBroken, fuzz.CannotTell: ExitNotJudged}[out.Verdict]
 	if recording != nil && out.Evidence != nil {

@@ -119,7 +119,7 @@ func (w *replayFiles) writeOne(ctx context.Context, f *verdict.Finding, s engine
 		if found == nil {
 			continue
 		}
-		file := replayFile{f, server, sc, w.name(f)}
+		file := replayFile{f, server, sc, w.reserveName(f)}
 		if !w.save(&file, found) {
 			return false
 		}
@@ -185,7 +185,7 @@ func (w *replayFiles) reproduce(ctx context.Context, server *fuzz.ServerInfo, sc
 	o := fuzz.Options{Dialer: w.o.Dialer, Laws: w.law, Timeout: w.f.timeout, Start: w.f.start, Discounts: w.o.Discounts}
 	var found *fuzz.Candidate
 	for range plays {
-		again := fuzz.RecurringCandidate(ctx, o, server, sc, f.Key().Mistake())
+		again := fuzz.ReproduceCandidate(ctx, o, server, sc, f.Key().Mistake())
 		if again == nil || found != nil && found.Method != again.Method {
 			return nil
 		}
@@ -194,8 +194,8 @@ func (w *replayFiles) reproduce(ctx context.Context, server *fuzz.ServerInfo, sc
 	return found
 }
 
-// name returns a unique name for the replay file, without its extension.
-func (w *replayFiles) name(f *verdict.Finding) string {
+// reserveName returns a unique name for the replay file, without its extension.
+func (w *replayFiles) reserveName(f *verdict.Finding) string {
 	base := f.Requirement + "-" + string(f.Revision)
 	name := base
 	for n := 2; w.names[name]; n++ {

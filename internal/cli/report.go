@@ -76,7 +76,7 @@ func (a *app) checkReport(path string) error {
 	if err != nil {
 		return err
 	}
-	wrong, missing := r.Contradictions(), r.Missing()
+	wrong, missing := r.Contradictions(), r.Gaps()
 	for _, text := range wrong {
 		a.println(reporters.Visible(fmt.Sprintf("%s: wrong: %s", path, text)))
 	}
@@ -87,12 +87,12 @@ func (a *app) checkReport(path string) error {
 		a.code = ExitBroken
 		return nil
 	}
-	a.println(reporters.Visible(fmt.Sprintf("%s: complete: %s %s, %s", path, r.Title(), r.Implementation.Version, profileSum(r))))
+	a.println(reporters.Visible(fmt.Sprintf("%s: complete: %s %s, %s", path, r.Title(), r.Implementation.Version, profileSummary(r))))
 	return nil
 }
 
-// profileSum returns a phrase with the number of a report's profiles, in all and by result.
-func profileSum(r *conformance.Report) string {
+// profileSummary returns a phrase with the number of a report's profiles, in all and by result.
+func profileSummary(r *conformance.Report) string {
 	parts := []string{countWithNoun(len(r.Profiles), "profile", "profiles")}
 	for _, result := range verdict.ProfileResults() {
 		n := 0
@@ -196,7 +196,7 @@ func profileNamed(r *conformance.Report, path, name string) (*verdict.ProfileRes
 	var names []string
 	for i := range r.Profiles {
 		names = append(names, r.Profiles[i].Name)
-		if p := r.Profiles[i].Counted(); p.Name == name || name == "" && len(r.Profiles) == 1 {
+		if p := r.Profiles[i].ProfileResult(); p.Name == name || name == "" && len(r.Profiles) == 1 {
 			return &p, nil
 		}
 	}

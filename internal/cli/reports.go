@@ -179,7 +179,7 @@ func (a *app) writeReports(files []reportFile, p *verdict.Report) error {
 func (a *app) printReportPaths(files []reportFile) {
 	for _, f := range files {
 		if f.path != "" {
-			fmt.Fprintf(a.Out, "report written: %s\n", a.visible(f.path))
+			fmt.Fprintf(a.Out, "report written: %s\n", a.redactAndEscape(f.path))
 		}
 	}
 }

@@ -40,11 +40,11 @@ func (r *rounds) run(ctx context.Context) {
 	for {
 		built := true
 		if r.build != nil {
-			r.changesDuring(func() { built = r.build(ctx) })
+			r.collectChangesDuring(func() { built = r.build(ctx) })
 		}
 		next := ""
 		if built && ctx.Err() == nil {
-			next = r.noteChanges(r.changesDuring(func() { r.judge(ctx, why) }))
+			next = r.noteChanges(r.collectChangesDuring(func() { r.judge(ctx, why) }))
 		}
 		if next == "" {
 			if ctx.Err() != nil {
@@ -62,16 +62,16 @@ func (r *rounds) run(ctx context.Context) {
 	}
 }
 
-// changesDuring calls the function do. It returns the paths that changed before that function
-// returned, without those that the server itself changes.
-func (r *rounds) changesDuring(do func()) []string {
+// collectChangesDuring calls the function do. It returns the paths that changed before that
+// function returned, without those that the server itself changes.
+func (r *rounds) collectChangesDuring(do func()) []string {
 	done := make(chan struct{})
 	go func() { defer close(done); do() }()
 	var out []string
 	for {
 		select {
 		case path, open := <-r.changes:
-			if r.startsRound(path, open) {
+			if r.acceptChange(path, open) {
 				out = append(out, path)
 			}
 		case <-done:
@@ -80,10 +80,10 @@ func (r *rounds) changesDuring(do func()) []string {
 	}
 }
 
-// startsRound reports whether a change of path starts a new round, rather than being an effect of
+// acceptChange reports whether a change of path starts a new round, rather than being an effect of
 // the rounds themselves. open is false if the channel of changes is closed. In that case
-// startsRound sets the channel to nil, so that the caller no longer receives from it.
-func (r *rounds) startsRound(path string, open bool) bool {
+// acceptChange sets the channel to nil, so that the caller no longer receives from it.
+func (r *rounds) acceptChange(path string, open bool) bool {
 	if !open {
 		r.changes = nil
 	}
@@ -118,7 +118,7 @@ func (r *rounds) awaitChange(ctx context.Context) string {
 	for {
 		select {
 		case path, open := <-r.changes:
-			if r.startsRound(path, open) {
+			if r.acceptChange(path, open) {
 				return path
 			}
 		case <-ctx.Done():
@@ -143,7 +143,7 @@ func (r *rounds) awaitQuiet(ctx context.Context, why string) (string, bool) {
 	for {
 		select {
 		case path, open := <-r.changes:
-			if !r.startsRound(path, open) {
+			if !r.acceptChange(path, open) {
 				continue
 			}
 			timer.Reset(r.settle)

@@ -167,7 +167,7 @@ func (f *runFlags) about() verdict.Report {
 // names another server than the command line.
 func (f *runFlags) implementation() verdict.Implementation {
 	k := &f.configured
-	if k.file == nil || k.file.Named() && !k.server {
+	if k.file == nil || k.file.NamesServer() && !k.server {
 		return verdict.Implementation{}
 	}
 	return k.file.Implementation
@@ -181,7 +181,7 @@ func (f *runFlags) consoleOptions(a *app) reporters.ConsoleOptions {
 // screen shows a run while it is in progress, and its result.
 type screen interface {
 	engine.Progress
-	Doing(what string)
+	ShowActivity(what string)
 	End(r *verdict.Report)
 }
 
@@ -207,8 +207,8 @@ func (d redactingScreen) Remaining(left time.Duration, why, faster string) {
 	d.screen.Remaining(left, d.a.redact(why), d.a.redact(faster))
 }
 
-// Doing implements screen.
-func (d redactingScreen) Doing(what string) { d.screen.Doing(d.a.redact(what)) }
+// ShowActivity implements screen.
+func (d redactingScreen) ShowActivity(what string) { d.screen.ShowActivity(d.a.redact(what)) }
 
 // judgeOnce judges a server once and writes the reports. If nothing could be judged, it returns an
 // error and no report; the files then get the report in unjudged, with the reason added (see
@@ -246,7 +246,7 @@ func (a *app) judgeServer(f *runFlags, files []reportFile, console screen, about
 	defer cancel()
 	o.Progress, o.Discounts = console, discount.NewRun() // the discounts are also those of --fuzz
 	if !f.watch.on {                                     // Ginkgo can run only one suite per process
-		o.Tree = func(p *engine.Plan) { report := engine.Ginkgo(ctx, p); a.specs = &report }
+		o.Tree = func(p *engine.Plan) { report := engine.RunGinkgo(ctx, p); a.specs = &report }
 	}
 	replays, err := a.newReplayFiles(f, &o)
 	if err != nil {
@@ -256,9 +256,9 @@ func (a *app) judgeServer(f *runFlags, files []reportFile, console screen, about
 	if err != nil {
 		return nil, f.through.explain(err)
 	}
-	failed := a.compareThrough(ctx, f, o, report, console.Doing)
-	report.Notices = slices.Concat(s.notices, report.Notices, stdio.LeftBehind(a.redact))
-	failed = errors.Join(failed, replays.write(ctx, report, console.Doing), a.addFuzzFindings(ctx, f, &o, report, console.Doing))
+	failed := a.addGatewayComparison(ctx, f, o, report, console.ShowActivity)
+	report.Notices = slices.Concat(s.notices, report.Notices, stdio.TakeLeftovers(a.redact))
+	failed = errors.Join(failed, replays.write(ctx, report, console.ShowActivity), a.addFuzzFindings(ctx, f, &o, report, console.ShowActivity))
 	f.completeReport(report, &o, s.sdk())
 	report.Redact(a.redact)
 	console.End(report)

@@ -52,7 +52,7 @@ func (a *app) addFuzzFindings(ctx context.Context, f *runFlags, o *engine.Option
 	if search.Time == 0 || report.Incomplete != "" || ctx.Err() != nil {
 		return nil
 	}
-	revisions := slices.Sorted(slices.Values(spec.InEra(spec.Handshake, report.Revisions)))
+	revisions := slices.Sorted(slices.Values(spec.RevisionsInEra(spec.Handshake, report.Revisions)))
 	if len(revisions) == 0 {
 		revisions = report.Revisions
 	}
@@ -92,12 +92,12 @@ func (a *app) addFuzzFindings(ctx context.Context, f *runFlags, o *engine.Option
 			written++
 		}
 		finding := fuzzFinding(one, o.Redactor, replay)
-		extended.Find(finding.Key(), func() verdict.Finding { return finding })
+		extended.AddFinding(finding.Key(), func() verdict.Finding { return finding })
 		if seen := sightingOf(one); seen != nil {
 			extended.AddOccurrence(finding.Key(), seen.Occurrence())
 		}
 	}
-	extended.Report()
+	extended.Build()
 	if written > 0 {
 		report.Notices = append(report.Notices, fmt.Sprintf("--fuzz %s: %s in %s, for mcp-conform replay.",
 			f.fuzz, countWithNoun(written, "replay file", "replay files"), f.out))
@@ -147,7 +147,7 @@ func (a *app) replayOf(f *fuzz.Finding) *script.File {
 	for i := range r.OwnMessages {
 		r.OwnMessages[i] = a.redact(r.OwnMessages[i])
 	}
-	r.Script = r.Script.Map(a.secrets.Bytes)
+	r.Script = r.Script.Map(a.secrets.RedactBytes)
 	return r
 }
 

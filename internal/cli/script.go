@@ -129,7 +129,7 @@ func shortenMessage(text string, most int) string {
 		if len(text) <= most {
 			return text
 		}
-		text = shortValues(text, room)
+		text = shortenValues(text, room)
 	}
 	if len(text) <= most {
 		return text
@@ -137,9 +137,9 @@ func shortenMessage(text string, most int) string {
 	return cutMiddle(text, most)
 }
 
-// shortValues shortens each string, number or word of a JSON value to about room bytes. It handles
-// text that is not JSON in the same way.
-func shortValues(text string, room int) string {
+// shortenValues shortens each string, number or word of a JSON value to about room bytes. It
+// handles text that is not JSON in the same way.
+func shortenValues(text string, room int) string {
 	var out strings.Builder
 	for len(text) > 0 {
 		n := 1

@@ -81,7 +81,7 @@ func (p *selftestProgress) end() {
 // printMatrix prints the unexpected results, or every row if verbose, then the exceptions that no
 // longer occur and the rows that needed a retry, and then the totals.
 func (a *app) printMatrix(m *selftest.Matrix, verbose bool) {
-	rows := m.Bad()
+	rows := m.UnexpectedResults()
 	if verbose {
 		rows = m.Rows
 	}
@@ -93,7 +93,7 @@ func (a *app) printMatrix(m *selftest.Matrix, verbose bool) {
 	for _, e := range m.Stale {
 		fmt.Fprintf(a.Out, "an exception no longer occurs; remove it: %s\n", reporters.Visible(e.String()))
 	}
-	for _, r := range m.Unsteady() {
+	for _, r := range m.RetriedResults() {
 		fmt.Fprintf(a.Out, "only in a retry %s: %s over %s in %s (first: %s)\n", r.Outcome, r.Fault, r.Transport, r.Revision, r.First.Outcome)
 		for _, by := range r.First.By {
 			fmt.Fprintf(a.Out, "  %s\n", reporters.Visible(by))

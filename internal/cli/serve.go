@@ -121,7 +121,7 @@ func (a *app) serve(f *serveFlags) error {
 		return err
 	}
 	if f.connect != "" {
-		return a.connect(f.connect)
+		return a.relayStdio(f.connect)
 	}
 	if f.auth != "" {
 		return a.serveIssuer(f.auth)

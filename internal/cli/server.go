@@ -121,16 +121,16 @@ func formatDuration(d time.Duration) string {
 	return text
 }
 
-// waiting returns a function for Progress.Waiting that prints the first text of each wait on
+// waitingPrinter returns a function for Progress.Waiting that prints the first text of each wait on
 // stderr. The text "" ends a wait.
-func (a *app) waiting() func(text string) {
+func (a *app) waitingPrinter() func(text string) {
 	var mu sync.Mutex
 	waits := false
 	return func(text string) {
 		mu.Lock()
 		defer mu.Unlock()
 		if text != "" && !waits {
-			fmt.Fprintln(a.Err, a.visible(text))
+			fmt.Fprintln(a.Err, a.redactAndEscape(text))
 		}
 		waits = text != ""
 	}

@@ -270,7 +270,7 @@ func (a *app) sweep(c *cobra.Command, f *sweepFlags, lists []string) error {
 	a.printSweepStart(&o, variable)
 	o.Done = a.sweepLinePrinter()
 	o.Paused = func(host string, wait time.Duration) {
-		a.println(fmt.Sprintf("%s limits requests: its next server waits %v", a.visible(host), wait.Round(time.Second)))
+		a.println(fmt.Sprintf("%s limits requests: its next server waits %v", a.redactAndEscape(host), wait.Round(time.Second)))
 	}
 	defer a.handleSignals("\nmcp-conform: interrupted: ending the servers; repeat the command to continue")()
 	w, err := sweep.Run(c.Context(), o)
@@ -305,7 +305,7 @@ func (a *app) printSweepStart(o *sweep.Options, variable string) {
 			text += ", as " + variable + " says"
 		}
 	}
-	a.println(text + fmt.Sprintf(" · %d at once · into %s", o.Jobs, a.visible(o.Out)))
+	a.println(text + fmt.Sprintf(" · %d at once · into %s", o.Jobs, a.redactAndEscape(o.Out)))
 }
 
 // sweepLinePrinter returns a function that prints a line for each server that is judged. For all
@@ -320,7 +320,7 @@ func (a *app) sweepLinePrinter() func(*sweep.Result, sweep.Progress) {
 			return
 		}
 		width := len(strconv.Itoa(p.All))
-		line := fmt.Sprintf("[%*d/%d] %-11s  %s", width, p.Done, p.All, r.Outcome, a.visible(r.Name))
+		line := fmt.Sprintf("[%*d/%d] %-11s  %s", width, p.Done, p.All, r.Outcome, a.redactAndEscape(r.Name))
 		if text := a.resultText(r); text != "" {
 			line += "  " + text
 		}
@@ -343,7 +343,7 @@ func (a *app) resultText(r *sweep.Result) string {
 		parts = append(parts, countWithNoun(r.Counts.Warnings, "warning", "warnings"))
 	}
 	if r.Problem != "" {
-		parts = append(parts, a.visible(r.Problem))
+		parts = append(parts, a.redactAndEscape(r.Problem))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -354,15 +354,15 @@ const (
 	maxShared  = 15 // requirements with findings
 )
 
-// printSweep prints the servers that have findings or no verdict, the broken ones first, the findings
-// and the totals. folder contains the results.
+// printSweep prints the servers that have findings or no verdict, the broken ones first, the
+// findings and the totals. folder contains the results.
 func (a *app) printSweep(w *sweep.Sweep, folder string) {
 	var rows []row
 	for _, r := range w.BySeverity() {
 		if r.Outcome == sweep.Kept && r.Counts.Warnings == 0 {
 			continue
 		}
-		rows = append(rows, row{id: a.visible(r.Name), short: string(r.Outcome), title: a.resultText(r)})
+		rows = append(rows, row{id: a.redactAndEscape(r.Name), short: string(r.Outcome), title: a.resultText(r)})
 	}
 	more := len(rows) - maxServers
 	if len(rows) > 0 {
@@ -374,7 +374,7 @@ func (a *app) printSweep(w *sweep.Sweep, folder string) {
 	rows = nil
 	for i := range w.Shared[:min(len(w.Shared), maxShared)] {
 		one := &w.Shared[i]
-		title := fmt.Sprintf("%s: %s", one.Outcome, a.visible(one.Summary))
+		title := fmt.Sprintf("%s: %s", one.Outcome, a.redactAndEscape(one.Summary))
 		if one.OfSDK > 0 {
 			title += fmt.Sprintf(" Known of the SDK of %s.", countWithNoun(one.OfSDK, "server", "servers"))
 		}
@@ -388,7 +388,7 @@ func (a *app) printSweep(w *sweep.Sweep, folder string) {
 	}
 	a.println("")
 	a.println(fmt.Sprintf("%s: %s", countWithNoun(len(w.Servers), "server", "servers"), strings.Join(w.Outcomes(), " · ")))
-	a.println("results: " + a.visible(filepath.Join(folder, "index.html")) + " and sweep.json next to it")
+	a.println("results: " + a.redactAndEscape(filepath.Join(folder, "index.html")) + " and sweep.json next to it")
 }
 
 // printSweepTable prints a heading and aligned rows. It wraps long rows, because a row may end with

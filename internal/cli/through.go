@@ -190,7 +190,7 @@ func (f *throughFlags) replayArgs(args []string) []string {
 // upstream. It returns other errors unchanged.
 func (f *throughFlags) explain(err error) error {
 	var unreachable *engine.UnreachableError
-	if f.upstream != nil && f.upstream.Arrived() == 0 && errors.As(err, &unreachable) {
+	if f.upstream != nil && f.upstream.CountArrived() == 0 && errors.As(err, &unreachable) {
 		unreachable.Reason += "; the gateway sent nothing to the reference server at " + f.upstream.URL.String()
 	}
 	return err
@@ -204,11 +204,11 @@ func (f *throughFlags) end() {
 	}
 }
 
-// compareThrough judges the reference server without the gateway, and adds the comparison of both
-// runs to the report. It does nothing without --through, or if ctx has already ended. The report
-// becomes incomplete if the gateway never reached the upstream, or if ctx ends during the
+// addGatewayComparison judges the reference server without the gateway, and adds the comparison of
+// both runs to the report. It does nothing without --through, or if ctx has already ended. The
+// report becomes incomplete if the gateway never reached the upstream, or if ctx ends during the
 // comparison.
-func (a *app) compareThrough(ctx context.Context, f *runFlags, o engine.Options, report *verdict.Report, doing func(string)) error {
+func (a *app) addGatewayComparison(ctx context.Context, f *runFlags, o engine.Options, report *verdict.Report, doing func(string)) error {
 	t := &f.through
 	if !t.on {
 		return nil
@@ -217,7 +217,7 @@ func (a *app) compareThrough(ctx context.Context, f *runFlags, o engine.Options,
 	if ctx.Err() != nil {
 		return nil // the report has the reason why the run ended
 	}
-	if t.upstream.Arrived() == 0 {
+	if t.upstream.CountArrived() == 0 {
 		report.Incomplete = cmp.Or(report.Incomplete, "the gateway sent nothing to the reference server at "+t.upstream.URL.String())
 		return nil
 	}
@@ -239,8 +239,8 @@ func (a *app) compareThrough(ctx context.Context, f *runFlags, o engine.Options,
 		return fmt.Errorf("judging the reference server without the gateway: %w", err)
 	}
 	through, end := o.Dialer, func() {}
-	if s, ok := through.(transport.Sharer); ok && !s.Single() { // the run may have left the shared server in any state
-		through, end = s.Fresh()
+	if s, ok := through.(transport.Sharer); ok && !s.IsLimitedToOne() { // the run may have left the shared server in any state
+		through, end = s.FreshDialer()
 	}
 	defer end()
 	alone, err := gateway.Listen(ctx, "127.0.0.1:0")
@@ -259,7 +259,7 @@ func (a *app) compareThrough(ctx context.Context, f *runFlags, o engine.Options,
 	if t.listen != "" {
 		report.Gateway.Upstream = t.upstream.URL.String()
 	}
-	report.Gateway.Lost = verdict.LostThrough(plain, report)
+	report.Gateway.Lost = verdict.LostRequirements(plain, report)
 	report.Server.Name = "the gateway in front of " + report.Server.Name
 	return nil
 }
@@ -295,8 +295,8 @@ func (a *app) directDialer(ctx context.Context, over spec.Transport) (transport.
 	return streamablehttp.NewDialer(server.URL, exchange.Reach{}), stop, nil
 }
 
-// connect copies stdin to a TCP connection to the address, and the connection to stdout.
-func (a *app) connect(address string) error {
+// relayStdio copies stdin to a TCP connection to the address, and the connection to stdout.
+func (a *app) relayStdio(address string) error {
 	c, err := (&net.Dialer{}).DialContext(a.ctx, "tcp", address)
 	if err != nil {
 		return usagef("--connect works only in the commands that run --through starts", "--connect: %v", err)

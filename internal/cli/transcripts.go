@@ -80,15 +80,15 @@ func omittedErrors(n int) error {
 	return fmt.Errorf("and %d more like it", n)
 }
 
-// recordings reads the conversations in the files. The name "-" is the standard
+// readRecordings reads the conversations in the files. The name "-" is the standard
 // input.
-func (a *app) recordings(names []string) ([]*recorded, error) {
+func (a *app) readRecordings(names []string) ([]*recorded, error) {
 	var out []*recorded
 	if i := slices.Index(names, "-"); i >= 0 && slices.Contains(names[i+1:], "-") {
 		return nil, usagef("name it once", "- (the standard input) is named twice")
 	}
 	for _, name := range names {
-		found, err := a.recordingsOf(name)
+		found, err := a.readRecordingFile(name)
 		if err != nil {
 			return nil, err
 		}
@@ -99,7 +99,7 @@ func (a *app) recordings(names []string) ([]*recorded, error) {
 	return out, nil
 }
 
-func (a *app) recordingsOf(name string) ([]*transcript.Recording, error) {
+func (a *app) readRecordingFile(name string) ([]*transcript.Recording, error) {
 	shown, from := name, a.In
 	if name == "-" {
 		shown = "standard input"

@@ -17,7 +17,7 @@ import (
 // files that are not empty, so that a mistyped command creates no files.
 func (a *app) writeUnjudged(files []reportFile, about verdict.Report, err error) error {
 	text, notices := a.explainError(err)
-	if a.exitOf(err) == ExitUsage {
+	if a.exitCodeOfError(err) == ExitUsage {
 		files = slices.DeleteFunc(slices.Clone(files), func(f reportFile) bool {
 			info, err := os.Stat(f.path)
 			return f.path == "" || err != nil || info.Size() == 0
@@ -37,7 +37,7 @@ func (a *app) writeUnjudged(files []reportFile, about verdict.Report, err error)
 
 // explainError returns the text of an error, and notices with advice and the server's stderr.
 func (a *app) explainError(err error) (text string, notices []string) {
-	text, advice, stderr := partsOf(err)
+	text, advice, stderr := errorParts(err)
 	notices = splitLines(advice)
 	for _, line := range a.stderrEnd(stderr) {
 		notices = append(notices, a.serverOutputName()+": "+line)

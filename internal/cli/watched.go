@@ -101,13 +101,13 @@ func (a *app) runWatched(f *runFlags, reports []reportFile) error {
 }
 
 func (w *watched) printf(format string, args ...any) {
-	fmt.Fprint(w.a.Out, w.a.visible(fmt.Sprintf(format, args...))+"\n")
+	fmt.Fprint(w.a.Out, w.a.redactAndEscape(fmt.Sprintf(format, args...))+"\n")
 }
 
 // printLines prints lines, wrapped at the width of the terminal.
 func (w *watched) printLines(all []string) {
 	for _, line := range all {
-		for _, part := range reporters.Fold(line, min(w.a.Columns, widest), 4) {
+		for _, part := range reporters.WrapLine(line, min(w.a.Columns, widest), 4) {
 			w.printf("%s", part)
 		}
 	}
@@ -187,7 +187,7 @@ func (w *watched) judgeAll() (*verdict.Report, error) {
 	if w.last == nil {
 		return w.a.judgeOnce(w.f, w.files, reporters.NewConsole(w.a.Out, w.f.consoleOptions(w.a)), w.f.about())
 	}
-	if err := w.judgeFirst(w.newChanges()); err != nil {
+	if err := w.judgeLastFindings(w.newChanges()); err != nil {
 		return nil, w.a.writeUnjudged(w.files, w.about(), err)
 	}
 	return w.a.judgeOnce(w.f, w.files, w.newChanges(), w.about())

@@ -57,9 +57,10 @@ func labelsOf(r *verdict.Report, verdicts []verdict.Verdict, narrow string) stri
 	return filter
 }
 
-// judgeFirst judges the findings of the last run again, and prints a line for each. It returns an
-// error only if the server can't be reached. The run that follows reports all other errors.
-func (w *watched) judgeFirst(show changes) error {
+// judgeLastFindings judges the findings of the last run again, and prints a line for each. It
+// returns an error only if the server can't be reached. The run that follows reports all other
+// errors.
+func (w *watched) judgeLastFindings(show changes) error {
 	w.shown = nil
 	before := suspectVerdicts(w.last)
 	if len(before) == 0 {

@@ -28,7 +28,7 @@ var ErrEnded = errors.New("the server ended the connection")
 // a response and this one did not.
 var ErrUnanswered = errors.New("no response came in time")
 
-// ErrQuietSkipped says that the wait for silence was skipped, see Options.SkipQuiet.
+// ErrQuietSkipped says that the wait for silence was skipped, see Options.ShouldSkipQuiet.
 var ErrQuietSkipped = errors.New("the wait for silence was skipped")
 
 // ErrNoFence says that the fence after a request got no response either, so
@@ -200,14 +200,14 @@ func (c *Conversation) answerRequests(from int) {
 				continue // the JSON body of an HTTP response holds no request of the server; it may echo the client's
 			}
 			for i := range e.Frame.Messages {
-				c.reply(&e.Frame.Messages[i])
+				c.respondTo(&e.Frame.Messages[i])
 			}
 		}
 	}
 }
 
-// reply responds to m if it is a request. In the stateless era a client sends no responses.
-func (c *Conversation) reply(m *wire.Message) {
+// respondTo responds to m if it is a request. In the stateless era a client sends no responses.
+func (c *Conversation) respondTo(m *wire.Message) {
 	if m.Kind != wire.Request || c.opts.Revision.Era() == spec.Stateless {
 		return
 	}

@@ -119,7 +119,7 @@ func (c *Conversation) do(ctx context.Context, w *wait, frame []byte) *Reply {
 		return c.probe(ctx, w.id, frame)
 	case w.isLimited:
 		from, began, limit := c.Record.Len(), c.Record.Elapsed(), w.limitFor(c)
-		r := c.exchange(ctx, limit, w.id, frame)
+		r := c.sendAndAwait(ctx, limit, w.id, frame)
 		if errors.Is(r.Err, ErrUnanswered) && c.Record.Elapsed()-began >= limit { // if the wait was shorter, no response can come any more
 			r = c.awaitSlow(ctx, from, w.id, frame)
 		}
@@ -129,7 +129,7 @@ func (c *Conversation) do(ctx context.Context, w *wait, frame []byte) *Reply {
 		return r
 	}
 	limit, started := c.opts.Pace.responseLimit(c.opts.Timeout), c.HasStarted()
-	r := c.exchange(ctx, limit, w.id, frame)
+	r := c.sendAndAwait(ctx, limit, w.id, frame)
 	if limit == c.opts.Timeout { // a server that had less time has not failed
 		c.recordGaveUp(r)
 	}
@@ -148,8 +148,8 @@ func (c *Conversation) awaitSlow(ctx context.Context, from int, id wire.ID, fram
 	return r
 }
 
-// exchange sends a frame and waits up to the limit for the response with the given id.
-func (c *Conversation) exchange(ctx context.Context, limit time.Duration, id wire.ID, frame []byte) *Reply {
+// sendAndAwait sends a frame and waits up to the limit for the response with the given id.
+func (c *Conversation) sendAndAwait(ctx context.Context, limit time.Duration, id wire.ID, frame []byte) *Reply {
 	ctx, cancel := c.boundWait(ctx, limit, hasOpeningRequest(frame))
 	defer cancel()
 	defer c.countWaiting()()

@@ -246,7 +246,7 @@ func TestGrace(t *testing.T) {
 // TestSkipQuiet checks that a conversation does not wait for silence if no case needs that.
 func TestSkipQuiet(t *testing.T) {
 	enough := false
-	inBubble(t, Options{SkipQuiet: func() bool { return enough }}, respondNormally, func(t *testing.T, c *Conversation, _ *scripted) {
+	inBubble(t, Options{ShouldSkipQuiet: func() bool { return enough }}, respondNormally, func(t *testing.T, c *Conversation, _ *scripted) {
 		for _, x := range []struct {
 			enough bool
 			err    error

@@ -55,7 +55,7 @@ func (c *Conversation) InitializeParams() map[string]any {
 // is reported for the conversation as a whole.
 func (c *Conversation) Initialize(ctx context.Context) *Reply {
 	id := c.NewID()
-	r := c.exchange(ctx, min(c.opts.Timeout, c.opts.StartTimeout), id, wire.NewRequest(id, spec.MethodInitialize, c.InitializeParams()))
+	r := c.sendAndAwait(ctx, min(c.opts.Timeout, c.opts.StartTimeout), id, wire.NewRequest(id, spec.MethodInitialize, c.InitializeParams()))
 	if r.Succeeded() {
 		c.setInitialized(r.Message.Result())
 	}
@@ -72,7 +72,7 @@ func (c *Conversation) Initialized(ctx context.Context) error {
 // lists only others.
 func (c *Conversation) Discover(ctx context.Context) *Reply {
 	id := c.NewID()
-	r := c.exchange(ctx, min(c.opts.Timeout, c.opts.StartTimeout), id, c.Request(id, spec.MethodDiscover, nil))
+	r := c.sendAndAwait(ctx, min(c.opts.Timeout, c.opts.StartTimeout), id, c.Request(id, spec.MethodDiscover, nil))
 	if r.Succeeded() {
 		c.setDiscovered(r.Message.Result())
 	}
@@ -138,8 +138,8 @@ func (c *Conversation) setDiscovered(result jsontext.Value) {
 // server of an older revision that answers every method with some result.
 func (s Server) Lists(r spec.Revision) bool { return slices.Contains(listedVersions(s.Result), r) }
 
-// DescribeListed returns a short phrase that says which versions server/discover lists.
-func (s Server) DescribeListed() string {
+// DescribeListedVersions returns a short phrase that says which versions server/discover lists.
+func (s Server) DescribeListedVersions() string {
 	var texts []string
 	for _, v := range listedVersions(s.Result) {
 		if v != "" {

@@ -49,12 +49,12 @@ const maxFences = 5
 func (c *Conversation) fenceUnless(ctx context.Context, bound boundFunc, from int, stop func(*transcript.Event) bool) error {
 	stopped := false
 	for fences := 1; ; fences++ {
-		retracted := c.Record.Retracted()
+		retracted := c.Record.CountRetracted()
 		err := c.fenceOnce(ctx, bound, from, func(e *transcript.Event) bool {
 			from, stopped = e.Seq+1, stop(e)
 			return stopped
 		})
-		if err != nil || stopped || fences == maxFences || c.Record.Retracted() == retracted {
+		if err != nil || stopped || fences == maxFences || c.Record.CountRetracted() == retracted {
 			return err
 		}
 	}
@@ -98,7 +98,7 @@ func (c *Conversation) fenceOnce(ctx context.Context, bound boundFunc, from int,
 	case c.opts.Thorough:
 		c.opts.Pace.noteUnanswered()
 	case ctx.Err() != nil: // the fence had its full time
-		c.opts.Pace.missFence()
+		c.opts.Pace.noteMissedFence()
 	}
 	return fenceError(r)
 }
@@ -176,7 +176,7 @@ func (c *Conversation) AwaitQuiet(ctx context.Context) error {
 	if err := c.Fence(ctx); err != nil {
 		return err
 	}
-	if c.opts.SkipQuiet != nil && c.opts.SkipQuiet() {
+	if c.opts.ShouldSkipQuiet != nil && c.opts.ShouldSkipQuiet() {
 		return ErrQuietSkipped
 	}
 	resume := c.BeginIdle()

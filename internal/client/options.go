@@ -53,9 +53,9 @@ type Options struct {
 	// begins to wait for silence, or has waited for the server for a moment (see BeginWait). The
 	// function that Idle returns is called when the wait is over.
 	Idle func() (resume func())
-	// SkipQuiet, when set, is called when AwaitQuiet begins to wait for silence; if it
+	// ShouldSkipQuiet, when set, is called when AwaitQuiet begins to wait for silence; if it
 	// returns true, AwaitQuiet returns ErrQuietSkipped instead.
-	SkipQuiet func() bool
+	ShouldSkipQuiet func() bool
 }
 
 // The defaults of Options.

@@ -92,7 +92,7 @@ func (p *Pace) Unanswered() int {
 	return p.unanswered
 }
 
-func (p *Pace) missFence() {
+func (p *Pace) noteMissedFence() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.hasMissedFence = true

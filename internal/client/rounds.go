@@ -29,11 +29,11 @@ func (r *Reply) IsInputRequired() bool {
 	return kind == spec.ResultInputRequired
 }
 
-// NextRound returns the params of the request that follows reply r, whose result requires input.
-// They consist of the given params, which must be those of the first request, of the client's
-// responses to the server's requests for input, and of the state exactly as the server sent it. ok
-// is false if the client does not support the input that the server requires.
-func (c *Conversation) NextRound(params map[string]any, r *Reply) (next map[string]any, ok bool) {
+// NextRoundParams returns the params of the request that follows reply r, whose result requires
+// input. They consist of the given params, which must be those of the first request, of the
+// client's responses to the server's requests for input, and of the state exactly as the server
+// sent it. ok is false if the client does not support the input that the server requires.
+func (c *Conversation) NextRoundParams(params map[string]any, r *Reply) (next map[string]any, ok bool) {
 	next = maps.Clone(params)
 	if next == nil {
 		next = map[string]any{}
@@ -84,7 +84,7 @@ func (c *Conversation) completeRounds(ctx context.Context, w *wait, method strin
 		if !r.IsInputRequired() {
 			break
 		}
-		next, ok := c.NextRound(params, r)
+		next, ok := c.NextRoundParams(params, r)
 		if !ok {
 			break
 		}

@@ -25,12 +25,12 @@ type Starts interface {
 	// BeginWait is called when the conversation begins to wait for a server that may
 	// still be starting; over is called when that wait has ended.
 	BeginWait() (over func())
-	// Slowest returns the longest time that a server of this kind took to start so far, or 0 if none
-	// has started.
+	// Slowest returns the longest time that a server of this kind took to start so far, or 0 if
+	// none has started.
 	Slowest() time.Duration
-	// Control starts another server of the same kind, and returns nil once it has
+	// StartControl starts another server of the same kind, and returns nil once it has
 	// responded to an ordinary initialize.
-	Control(ctx context.Context) error
+	StartControl(ctx context.Context) error
 }
 
 // HasStarted reports whether the server has responded to anything.
@@ -167,7 +167,7 @@ func (w *startWait) wait(ctx context.Context) error {
 	case waitCancelled:
 		return nil
 	case serverResponded:
-		return w.afterStart(ctx)
+		return w.waitAfterStart(ctx)
 	}
 	if w.c.opts.Starts == nil {
 		return ErrUnanswered
@@ -180,7 +180,7 @@ func (w *startWait) wait(ctx context.Context) error {
 	case how == waitCancelled:
 		return nil
 	case how == serverResponded:
-		return w.afterStart(ctx)
+		return w.waitAfterStart(ctx)
 	case err != nil && w.hasStarted:
 		return ErrUnanswered
 	case err != nil:
@@ -191,8 +191,9 @@ func (w *startWait) wait(ctx context.Context) error {
 	}
 }
 
-// afterStart waits for the usual limit of a response, which begins at the server's first response.
-func (w *startWait) afterStart(ctx context.Context) error {
+// waitAfterStart waits for the usual limit of a response, which begins at the server's first
+// response.
+func (w *startWait) waitAfterStart(ctx context.Context) error {
 	w.responded = nil
 	if w.pause(ctx, w.limit) == waitCancelled {
 		return nil
@@ -210,7 +211,7 @@ func (w *startWait) runControl(ctx context.Context) (more time.Duration, how pau
 	began := time.Now()
 	answered := make(chan error, 1)
 	var running sync.WaitGroup
-	running.Go(func() { answered <- w.c.opts.Starts.Control(limited) })
+	running.Go(func() { answered <- w.c.opts.Starts.StartControl(limited) })
 	defer running.Wait()
 	defer cancel()
 	select {

@@ -28,7 +28,7 @@ func (o *fakeStarts) BeginWait() (over func()) {
 
 func (o *fakeStarts) Slowest() time.Duration { return o.slowest }
 
-func (o *fakeStarts) Control(ctx context.Context) error {
+func (o *fakeStarts) StartControl(ctx context.Context) error {
 	o.controls++
 	if o.refused {
 		return errors.New("a second copy can't be started")
@@ -115,8 +115,8 @@ func TestFirstMessages(t *testing.T) {
 	}
 }
 
-// TestUsualStartsNeedNoControl checks that a start that is about as slow as earlier ones is not slowed
-// down further by a control, and that a missing response still counts after that.
+// TestUsualStartsNeedNoControl checks that a start that is about as slow as earlier ones is not
+// slowed down further by a control, and that a missing response still counts after that.
 func TestUsualStartsNeedNoControl(t *testing.T) {
 	for _, test := range []struct {
 		name           string
@@ -152,8 +152,8 @@ func TestUsualStartsNeedNoControl(t *testing.T) {
 	}
 }
 
-// TestFirstResponseEndsTheStart checks that a server gets only the usual time once it has responded,
-// and that output before that, such as a banner, does not count as a response.
+// TestFirstResponseEndsTheStart checks that a server gets only the usual time once it has
+// responded, and that output before that, such as a banner, does not count as a response.
 func TestFirstResponseEndsTheStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &scripted{on: func(s *scripted, m *wire.Message) {

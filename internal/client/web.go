@@ -23,7 +23,7 @@ func (c *Conversation) ResidentMemory() (bytes int64, ok bool) {
 	if !ok {
 		return 0, false
 	}
-	return weighed.Resident()
+	return weighed.ResidentMemory()
 }
 
 // HasExpired reports whether the server has ended the session, which it may do at any time: of the

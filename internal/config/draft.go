@@ -30,23 +30,23 @@ const Repository = "https://github.com/mcp-conform/mcp-conform"
 // requires quotes.
 func (d *Draft) Write() string {
 	w := &writer{}
-	w.line("# yaml-language-server: $schema=%s/raw/main/docs/%s", Repository, SchemaFile)
-	w.line("# Configuration of mcp-conform for this server; all keys: %s/blob/main/docs/configuration.md", Repository)
-	w.line("# Written by mcp-conform init from what %s offers in %s.", flowScalar(d.Server), strings.Join(d.Revisions, " and "))
-	w.target(d.Target)
-	w.line("")
-	w.line("# revisions: [%s] # judge only these; by default all that the server speaks", strings.Join(d.Revisions, ", "))
-	w.line("# fail-on: should # warnings fail a run, too")
-	w.tools(d.Offers)
-	w.prompts(d.Offers)
-	w.templates(d.Offers)
-	w.fixtures(d.Offers)
+	w.writeLine("# yaml-language-server: $schema=%s/raw/main/docs/%s", Repository, SchemaFile)
+	w.writeLine("# Configuration of mcp-conform for this server; all keys: %s/blob/main/docs/configuration.md", Repository)
+	w.writeLine("# Written by mcp-conform init from what %s offers in %s.", flowScalar(d.Server), strings.Join(d.Revisions, " and "))
+	w.writeTarget(d.Target)
+	w.writeLine("")
+	w.writeLine("# revisions: [%s] # judge only these; by default all that the server speaks", strings.Join(d.Revisions, ", "))
+	w.writeLine("# fail-on: should # warnings fail a run, too")
+	w.writeTools(d.Offers)
+	w.writePrompts(d.Offers)
+	w.writeTemplates(d.Offers)
+	w.writeFixtures(d.Offers)
 	return w.b.String()
 }
 
 type writer struct{ b strings.Builder }
 
-func (w *writer) line(format string, args ...any) { fmt.Fprintf(&w.b, format+"\n", args...) }
+func (w *writer) writeLine(format string, args ...any) { fmt.Fprintf(&w.b, format+"\n", args...) }
 
 var (
 	plainWord = lazyregexp.New(`^[A-Za-z_/.][A-Za-z0-9_./@+-]*$`)
@@ -73,9 +73,9 @@ func wordList(all []string) string {
 // isShort reports whether a name is short enough to be listed, and not empty.
 func isShort(s string) bool { return s != "" && len(s) <= maxText }
 
-// words parses the flags and arguments that name a server. It returns either a command or a URL, or
-// neither if only flags name the server.
-func (d *Draft) words() (flags map[string][]string, command []string, url string) {
+// parseTarget parses the flags and arguments that name a server. It returns either a command or a
+// URL, or neither if only flags name the server.
+func (d *Draft) parseTarget() (flags map[string][]string, command []string, url string) {
 	flags = map[string][]string{}
 	for i := 0; i < len(d.Target); i++ {
 		name, isFlag := strings.CutPrefix(d.Target[i], "--")
@@ -94,37 +94,37 @@ func (d *Draft) words() (flags map[string][]string, command []string, url string
 	return flags, nil, ""
 }
 
-// target writes how to reach the server. The file can't express a server that only flags name, such
-// as one from a client's configuration file: for such a server, target writes a comment.
-func (w *writer) target(words []string) {
+// writeTarget writes how to reach the server. The file can't express a server that only flags name,
+// such as one from a client's configuration file: for such a server, target writes a comment.
+func (w *writer) writeTarget(words []string) {
 	d := &Draft{Target: words}
-	flags, command, url := d.words()
-	w.line("")
+	flags, command, url := d.parseTarget()
+	w.writeLine("")
 	if command == nil && url == "" {
-		w.line("# The server is named on the command line: mcp-conform run %s", strings.Join(words, " "))
-		w.line("# target:")
-		w.line("#   command: [node, server.js]")
+		w.writeLine("# The server is named on the command line: mcp-conform run %s", strings.Join(words, " "))
+		w.writeLine("# target:")
+		w.writeLine("#   command: [node, server.js]")
 		return
 	}
-	w.line("target:")
+	w.writeLine("target:")
 	if command != nil {
-		w.line("  command: %s", wordList(command))
+		w.writeLine("  command: %s", wordList(command))
 	} else {
-		w.line("  url: %s", flowScalar(url))
+		w.writeLine("  url: %s", flowScalar(url))
 	}
 	for _, k := range targetKey().Keys {
 		values := flags[k.Flag]
 		switch {
 		case k.Flag == "" || len(values) == 0:
 		case k.Kind == Scalars:
-			w.line("  %s:", k.Name)
+			w.writeLine("  %s:", k.Name)
 			for _, v := range values {
 				w.writePair(k.Flag, v)
 			}
 		case k.Kind == Switch:
-			w.line("  %s: true", k.Name)
+			w.writeLine("  %s: true", k.Name)
 		default:
-			w.line("  %s: %s", k.Name, flowScalar(values[len(values)-1]))
+			w.writeLine("  %s: %s", k.Name, flowScalar(values[len(values)-1]))
 		}
 	}
 }
@@ -138,14 +138,15 @@ func (w *writer) writePair(flag, text string) {
 	}
 	name, value, ok := strings.Cut(text, separator)
 	if !ok {
-		w.line("    %s: # passed on from our own environment", flowScalar(name))
+		w.writeLine("    %s: # passed on from our own environment", flowScalar(name))
 		return
 	}
-	w.line("    %s: %s", flowScalar(name), flowScalar(strings.TrimSpace(value)))
+	w.writeLine("    %s: %s", flowScalar(name), flowScalar(strings.TrimSpace(value)))
 }
 
-// tools writes, as comments next to the key tools.call, which tools are called and which are not.
-func (w *writer) tools(offers []*inventory.Inventory) {
+// writeTools writes, as comments next to the key tools.call, which tools are called and which are
+// not.
+func (w *writer) writeTools(offers []*inventory.Inventory) {
 	called, not := []string{}, []string{}
 	for _, v := range offers {
 		for _, t := range v.Tools {
@@ -159,39 +160,39 @@ func (w *writer) tools(offers []*inventory.Inventory) {
 			}
 		}
 	}
-	w.line("")
-	w.line("tools:")
-	w.line("  # safe: call the tools that declare readOnlyHint. To call others, too, add their names:")
-	w.line("  # call: [safe, NAME]. all: call every tool, for servers that can do no harm.")
-	w.line("  call: [safe]")
-	w.names("called", called)
-	w.names("not called", not)
-	w.line("  # never: [NAME]")
+	w.writeLine("")
+	w.writeLine("tools:")
+	w.writeLine("  # safe: call the tools that declare readOnlyHint. To call others, too, add their names:")
+	w.writeLine("  # call: [safe, NAME]. all: call every tool, for servers that can do no harm.")
+	w.writeLine("  call: [safe]")
+	w.writeNames("called", called)
+	w.writeNames("not called", not)
+	w.writeLine("  # never: [NAME]")
 	for _, v := range offers {
 		for _, t := range v.Callable() {
 			if _, err := t.Arguments(); err != nil && isShort(t.Name) {
-				w.line("  # mcp-conform can't generate arguments for this one: %s.", err)
-				w.line("  # arguments: {%s: [{NAME: VALUE}]}", flowScalar(t.Name))
+				w.writeLine("  # mcp-conform can't generate arguments for this one: %s.", err)
+				w.writeLine("  # arguments: {%s: [{NAME: VALUE}]}", flowScalar(t.Name))
 				return
 			}
 		}
 	}
 	if len(called) > 0 {
-		w.line("  # arguments: {%s: [{NAME: VALUE}]} # instead of generated ones", flowScalar(called[0]))
+		w.writeLine("  # arguments: {%s: [{NAME: VALUE}]} # instead of generated ones", flowScalar(called[0]))
 	}
 }
 
-func (w *writer) names(what string, all []string) {
+func (w *writer) writeNames(what string, all []string) {
 	more := ""
 	if len(all) > maxListed {
 		all, more = all[:maxListed], " and more"
 	}
 	if len(all) > 0 {
-		w.line("  # %s: %s%s", what, strings.Trim(wordList(all), "[]"), more)
+		w.writeLine("  # %s: %s%s", what, strings.Trim(wordList(all), "[]"), more)
 	}
 }
 
-func (w *writer) prompts(offers []*inventory.Inventory) {
+func (w *writer) writePrompts(offers []*inventory.Inventory) {
 	var lines []string
 	for _, p := range entriesOnce(offers, func(v *inventory.Inventory) []inventory.Prompt { return v.PromptEntries }, func(p inventory.Prompt) string { return p.Name }) {
 		var values []string
@@ -207,11 +208,11 @@ func (w *writer) prompts(offers []*inventory.Inventory) {
 	if len(lines) == 0 {
 		return
 	}
-	w.line("")
-	w.line("# Prompts that need arguments get the text \"text\", unless you give a better value here.")
-	w.line("# prompts:")
-	w.line("#   arguments:")
-	w.line("%s", strings.Join(lines, "\n"))
+	w.writeLine("")
+	w.writeLine("# Prompts that need arguments get the text \"text\", unless you give a better value here.")
+	w.writeLine("# prompts:")
+	w.writeLine("#   arguments:")
+	w.writeLine("%s", strings.Join(lines, "\n"))
 }
 
 // entriesOnce returns the entries of a list in all inventories. Of entries with the same name it
@@ -232,7 +233,7 @@ func entriesOnce[T any](offers []*inventory.Inventory, list func(*inventory.Inve
 
 var variables = lazyregexp.New(`\{[+#./;?&]?([A-Za-z0-9_]+)`)
 
-func (w *writer) templates(offers []*inventory.Inventory) {
+func (w *writer) writeTemplates(offers []*inventory.Inventory) {
 	var lines []string
 	for _, t := range entriesOnce(offers, func(v *inventory.Inventory) []string { return v.Templates }, func(t string) string { return t }) {
 		var values []string
@@ -248,26 +249,26 @@ func (w *writer) templates(offers []*inventory.Inventory) {
 	if len(lines) == 0 {
 		return
 	}
-	w.line("")
-	w.line("# Values with which resources of these templates can be read.")
-	w.line("# templates:")
-	w.line("%s", strings.Join(lines, "\n"))
+	w.writeLine("")
+	w.writeLine("# Values with which resources of these templates can be read.")
+	w.writeLine("# templates:")
+	w.writeLine("%s", strings.Join(lines, "\n"))
 }
 
-// fixtures writes, for each role, a tool that mcp-conform knows to play it, or an example. It
+// writeFixtures writes, for each role, a tool that mcp-conform knows to play it, or an example. It
 // writes all lines as comments.
-func (w *writer) fixtures(offers []*inventory.Inventory) {
-	w.line("")
-	w.line("# Tools with a known effect, so that the effect can be judged. Tools that are named here may")
-	w.line("# be called.")
-	w.line("# fixtures:")
+func (w *writer) writeFixtures(offers []*inventory.Inventory) {
+	w.writeLine("")
+	w.writeLine("# Tools with a known effect, so that the effect can be judged. Tools that are named here may")
+	w.writeLine("# be called.")
+	w.writeLine("# fixtures:")
 	for _, role := range inventory.Roles() {
 		at := slices.IndexFunc(offers, func(v *inventory.Inventory) bool { return len(v.KnownCalls(role)) > 0 })
 		if at >= 0 {
-			w.line("#   # %s: known by its name: %s", role, flowScalar(offers[at].KnownCalls(role)[0].Tool))
+			w.writeLine("#   # %s: known by its name: %s", role, flowScalar(offers[at].KnownCalls(role)[0].Tool))
 		} else {
-			w.line("#   # %s", roles[role])
-			w.line("#   %s", inventory.FixtureLine(role))
+			w.writeLine("#   # %s", roles[role])
+			w.writeLine("#   %s", inventory.FixtureLine(role))
 		}
 	}
 }

@@ -48,8 +48,8 @@ type Setting struct {
 	Where    string   // file:line:column of the value
 }
 
-// Named reports whether the file names a server.
-func (f *File) Named() bool { return len(f.Command) > 0 || f.URL != "" }
+// NamesServer reports whether the file names a server.
+func (f *File) NamesServer() bool { return len(f.Command) > 0 || f.URL != "" }
 
 // Absolute resolves a path of the file against the file's folder.
 func (f *File) Absolute(path string) string {
@@ -64,7 +64,7 @@ func (f *File) Absolute(path string) string {
 func (r *reader) buildFile(root *yaml.Node) (*File, error) {
 	f := &File{Shown: r.shown}
 	top := Keys()
-	f.settings(r, root, &top, false)
+	f.collectSettings(r, root, &top, false)
 	t := valueOf(root, "target")
 	f.Command = scalarTexts(valueOf(t, "command"))
 	if n := valueOf(t, "command"); n != nil && n.Kind == yaml.ScalarNode {
@@ -87,7 +87,7 @@ func (r *reader) buildFile(root *yaml.Node) (*File, error) {
 		Organization: textOf(about, "organization"), Project: textOf(about, "project"), URL: textOf(about, "url"),
 		Version: textOf(about, "version"), Contact: scalarTexts(valueOf(about, "contact")),
 	}
-	if err := r.identities(valueOf(root, "identities"), f); err != nil {
+	if err := r.readIdentities(valueOf(root, "identities"), f); err != nil {
 		return nil, err
 	}
 	if err := r.checkRevisions(valueOf(root, "revisions")); err != nil {
@@ -99,12 +99,12 @@ func (r *reader) buildFile(root *yaml.Node) (*File, error) {
 	if err := r.checkPlaceholders(root); err != nil {
 		return nil, err
 	}
-	return f, r.calls(root, &f.Calls)
+	return f, r.readCalls(root, &f.Calls)
 }
 
-// identities reads the identities. An identity without credentials, or with both kinds of them, is
-// an error.
-func (r *reader) identities(n *yaml.Node, f *File) (err error) {
+// readIdentities reads the identities. An identity without credentials, or with both kinds of them,
+// is an error.
+func (r *reader) readIdentities(n *yaml.Node, f *File) (err error) {
 	forEachKey(n, func(name, one *yaml.Node) {
 		i := Identity{BearerEnv: textOf(one, "bearer-env"), ClientID: textOf(one, "client-id"), ClientSecretEnv: textOf(one, "client-secret-env")}
 		if err == nil && ((i.BearerEnv == "") == (i.ClientID == "") || (i.ClientID == "") != (i.ClientSecretEnv == "")) {
@@ -127,15 +127,15 @@ func (r *reader) checkRevisions(n *yaml.Node) error {
 	return nil
 }
 
-// settings collects the values of keys that are also flags.
-func (f *File) settings(r *reader, n *yaml.Node, k *Key, ofTarget bool) {
+// collectSettings collects the values of keys that are also flags.
+func (f *File) collectSettings(r *reader, n *yaml.Node, k *Key, ofTarget bool) {
 	for i := range k.Keys {
 		key := &k.Keys[i]
 		value := valueOf(n, key.Name)
 		switch {
 		case value == nil:
 		case key.Kind == Mapping:
-			f.settings(r, value, key, key.Name == "target")
+			f.collectSettings(r, value, key, key.Name == "target")
 		case key.Flag != "" && key.Flag != callFlag:
 			f.Settings = append(f.Settings, Setting{
 				Flag: key.Flag, Values: flagValues(value, key), Variable: key.Variable, Target: ofTarget, Path: key.Path, Where: r.location(value),
@@ -167,10 +167,10 @@ func flagValues(n *yaml.Node, k *Key) []string {
 	return out
 }
 
-// calls reads tools, prompts, templates and fixtures.
-func (r *reader) calls(root *yaml.Node, c *inventory.Config) error {
+// readCalls reads tools, prompts, templates and fixtures.
+func (r *reader) readCalls(root *yaml.Node, c *inventory.Config) error {
 	tools := valueOf(root, "tools")
-	if err := r.policy(valueOf(tools, "call"), c); err != nil {
+	if err := r.readPolicy(valueOf(tools, "call"), c); err != nil {
 		return err
 	}
 	for _, e := range elements(valueOf(tools, "never")) {
@@ -202,11 +202,11 @@ func (r *reader) calls(root *yaml.Node, c *inventory.Config) error {
 		forEachKey(value, func(variable, v *yaml.Node) { c.Templates[name.Value][variable.Value] = v.Value })
 		r.addMention(c, inventory.MentionsTemplate, name)
 	})
-	return r.fixtures(valueOf(root, "fixtures"), c)
+	return r.readFixtures(valueOf(root, "fixtures"), c)
 }
 
-// policy reads tools.call. If it names tools but no policy, only these tools may be called.
-func (r *reader) policy(n *yaml.Node, c *inventory.Config) error {
+// readPolicy reads tools.call. If it names tools but no policy, only these tools may be called.
+func (r *reader) readPolicy(n *yaml.Node, c *inventory.Config) error {
 	for _, e := range elements(n) {
 		switch p := inventory.Policy(e.Value); {
 		case !slices.Contains(policies, e.Value):
@@ -224,10 +224,10 @@ func (r *reader) policy(n *yaml.Node, c *inventory.Config) error {
 	return nil
 }
 
-// fixtures reads the fixtures. The tool of a fixture may be called, so it must not be in
+// readFixtures reads the fixtures. The tool of a fixture may be called, so it must not be in
 // tools.never. fixtures also returns an error for a tool that is in both tools.call and
 // tools.never.
-func (r *reader) fixtures(n *yaml.Node, c *inventory.Config) error {
+func (r *reader) readFixtures(n *yaml.Node, c *inventory.Config) error {
 	var err error
 	forEachKey(n, func(role, value *yaml.Node) {
 		for _, e := range elements(value) {

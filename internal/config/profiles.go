@@ -18,20 +18,20 @@ func ParseProfile(name string) (*spec.Profile, error) {
 	if p := spec.LookupProfile(name); p != nil {
 		return p, nil
 	}
-	return nil, unknownProfile("", name)
+	return nil, unknownProfileError("", name)
 }
 
 // checkProfiles checks the names of the profiles.
 func (r *reader) checkProfiles(n *yaml.Node) error {
 	for _, e := range elements(n) {
 		if spec.LookupProfile(e.Value) == nil {
-			return unknownProfile(r.location(e), e.Value)
+			return unknownProfileError(r.location(e), e.Value)
 		}
 	}
 	return nil
 }
 
-func unknownProfile(where, name string) error {
+func unknownProfileError(where, name string) error {
 	advice := "did you mean " + strings.Join(nearestProfiles(name), " or ") + "? mcp-conform list --profiles shows all"
 	if len(nearestProfiles(name)) == 0 {
 		var all []string

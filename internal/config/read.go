@@ -51,9 +51,9 @@ func Find(folder string) (string, error) {
 	}
 }
 
-// IsOurs reports, by the extension of its name, whether a file is a configuration file of
+// HasYAMLExtension reports, by the extension of its name, whether a file is a configuration file of
 // mcp-conform, not of a client.
-func IsOurs(path string) bool {
+func HasYAMLExtension(path string) bool {
 	switch strings.ToLower(filepath.Ext(path)) {
 	case ".yaml", ".yml":
 		return true

@@ -259,7 +259,7 @@ func TestFiles(t *testing.T) {
 		t.Errorf("found %q, %v", path, err)
 	}
 	f, err := Read(second, "shown.yml")
-	if err != nil || f.Folder != dir || f.Absolute("x") != filepath.Join(dir, "x") || f.Absolute(dir) != dir || f.Named() {
+	if err != nil || f.Folder != dir || f.Absolute("x") != filepath.Join(dir, "x") || f.Absolute(dir) != dir || f.NamesServer() {
 		t.Errorf("read %+v, %v", f, err)
 	}
 	write(Name, "jobs: 2")
@@ -276,7 +276,7 @@ func TestFiles(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]bool{"a.yaml": true, "a.YML": true, "a.json": false, "a": false} {
-		if IsOurs(name) != want {
+		if HasYAMLExtension(name) != want {
 			t.Errorf("%s is taken for the wrong kind of file", name)
 		}
 	}

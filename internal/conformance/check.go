@@ -24,7 +24,7 @@ func (r *Report) Contradictions() []string {
 			out = append(out, fmt.Sprintf("the profile %s occurs twice", p.Name))
 		}
 		seen[p.Name] = true
-		counted := p.Counted()
+		counted := p.ProfileResult()
 		if want := counted.Conclude(r.Incomplete == ""); p.Result != want {
 			out = append(out, fmt.Sprintf("the profile %s is %s, but by its counts it is %s", p.Name, p.Result, want))
 		}
@@ -128,8 +128,8 @@ func (r *Report) judges(x *spec.Profile, q *spec.Requirement) bool {
 	})
 }
 
-// Missing lists the gaps that make the report incomplete evidence, each with advice.
-func (r *Report) Missing() []string {
+// Gaps lists the gaps that make the report incomplete evidence, each with advice.
+func (r *Report) Gaps() []string {
 	var out []string
 	for _, of := range []struct{ key, value string }{
 		{"organization", r.Implementation.Organization}, {"project", r.Implementation.Project}, {"url", r.Implementation.URL},
@@ -151,7 +151,7 @@ func (r *Report) Missing() []string {
 		}
 	}
 	for i := range r.Profiles {
-		p := r.Profiles[i].Counted()
+		p := r.Profiles[i].ProfileResult()
 		all := p.All()
 		if spec.LookupProfile(p.Name) == nil {
 			out = append(out, fmt.Sprintf("the profile %s can't be checked, because this mcp-conform does not have it; use a newer one", p.Name))

@@ -71,8 +71,8 @@ type Finding struct {
 	Known       string          `yaml:"known,omitempty"` // why it is known
 }
 
-// Counted returns the result of the profile, without its digest.
-func (p *Profile) Counted() verdict.ProfileResult {
+// ProfileResult returns the result of the profile, without its digest.
+func (p *Profile) ProfileResult() verdict.ProfileResult {
 	return verdict.ProfileResult{Name: p.Name, Result: p.Result, Core: p.Core, Extended: p.Extended}
 }
 

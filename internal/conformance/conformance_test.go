@@ -58,7 +58,7 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	if wrong, missing := got.Contradictions(), got.Missing(); len(wrong)+len(missing) > 0 {
+	if wrong, missing := got.Contradictions(), got.Gaps(); len(wrong)+len(missing) > 0 {
 		t.Errorf("wrong %q, missing %q", wrong, missing)
 	}
 }
@@ -203,7 +203,7 @@ func TestMissing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := sample()
 			c.change(r)
-			if got := r.Missing(); len(got) != 1 || !strings.Contains(got[0], c.want) {
+			if got := r.Gaps(); len(got) != 1 || !strings.Contains(got[0], c.want) {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})

@@ -85,7 +85,7 @@ func parse(path string, text []byte, bad func(advice, format string, args ...any
 		}
 		return nil, bad("", "its apiVersion is %q, and should be %s", v, APIVersion)
 	}
-	if err := compiled().Validate(value); err != nil {
+	if err := compiledSchema().Validate(value); err != nil {
 		return nil, &FileError{Path: path, Problems: describeViolations(err), Advice: "docs/" + SchemaFile + " describes the format"}
 	}
 	r := &Report{}
@@ -151,7 +151,7 @@ func decodeValue(n *yaml.Node, depth int) (any, error) {
 }
 
 // compiled returns the compiled schema.
-var compiled = sync.OnceValue(func() *jsonschema.Schema {
+var compiledSchema = sync.OnceValue(func() *jsonschema.Schema {
 	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(Schema))
 	if err != nil {
 		panic(fmt.Sprintf("the schema of conformance reports is unreadable: %v", err))

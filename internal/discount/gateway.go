@@ -27,7 +27,7 @@ func (g *gateway) observe(c Conversation) {
 		if !x.Intercepted() {
 			continue
 		}
-		if scope, ok := x.LacksScope(); ok {
+		if scope, ok := x.MissingScope(); ok {
 			g.scopeless++
 			for _, s := range strings.Fields(scope) {
 				if !slices.Contains(g.scopes, s) && len(g.scopes) < maxScopes {

@@ -18,7 +18,7 @@ func (heldUpRequest) discount(c *Claim) (Effect, string) {
 	if !c.Search || len(c.At) == 0 {
 		return Counts, ""
 	}
-	call := HoldingCall(transcript.DialogueOf(c.Events))
+	call := FirstHoldingRequest(transcript.DialogueOf(c.Events))
 	if call == nil {
 		return Counts, ""
 	}
@@ -35,9 +35,9 @@ func MayHoldUp(method string) bool {
 	return method == spec.MethodToolsCall || method == spec.MethodTasksResult
 }
 
-// HoldingCall looks at the requests after the last one that has a response. It returns the first of
-// these that may hold up later requests, or nil.
-func HoldingCall(d *transcript.Dialogue) *transcript.Request {
+// FirstHoldingRequest looks at the requests after the last one that has a response. It returns the
+// first of these that may hold up later requests, or nil.
+func FirstHoldingRequest(d *transcript.Dialogue) *transcript.Request {
 	open := d.TrailingUnanswered()
 	if i := slices.IndexFunc(open, func(r *transcript.Request) bool { return MayHoldUp(r.Message.Method) }); i >= 0 {
 		return open[i]

@@ -49,7 +49,7 @@ func (r *execution) runCase(ctx context.Context, c *suite.Case, env suite.Env, o
 	select {
 	case stop = <-done:
 	case <-r.s.limit.judging.Done(): // the process exits soon, which ends the case's goroutine
-		return withMissing(c, nil, suite.Stop{Outcome: verdict.NotObserved, Reason: whyEnded(r.s.limit.run)})
+		return withMissingObservations(c, nil, suite.Stop{Outcome: verdict.NotObserved, Reason: whyEnded(r.s.limit.run)})
 	}
 	reason := whyEnded(ctx)
 	if reason == "" {
@@ -57,7 +57,7 @@ func (r *execution) runCase(ctx context.Context, c *suite.Case, env suite.Env, o
 	} else if stop.Outcome != verdict.HarnessError {
 		stop = suite.Stop{Outcome: verdict.NotObserved, Reason: reason}
 	}
-	return withMissing(c, r.dropDiscounted(c, t.Observations()), stop)
+	return withMissingObservations(c, r.dropDiscounted(c, t.Observations()), stop)
 }
 
 // dropDiscounted replaces the deviations that a discount voids with observations "not observed".
@@ -76,9 +76,10 @@ func (r *execution) dropDiscounted(c *suite.Case, observations []suite.Observati
 	return observations
 }
 
-// withMissing adds an observation that says why the case stopped, for each of the case's
-// requirements that has no observation. After a harness error it adds one for every requirement.
-func withMissing(c *suite.Case, observations []suite.Observation, stop suite.Stop) []suite.Observation {
+// withMissingObservations adds an observation that says why the case stopped, for each of the
+// case's requirements that has no observation. After a harness error it adds one for every
+// requirement.
+func withMissingObservations(c *suite.Case, observations []suite.Observation, stop suite.Stop) []suite.Observation {
 	for _, id := range c.Requirements {
 		mentioned := false
 		for _, o := range observations {

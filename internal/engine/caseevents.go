@@ -28,10 +28,10 @@ func caseParts(events []*transcript.Event) iter.Seq2[string, []*transcript.Event
 	}
 }
 
-// partAt returns the part of the events (see caseParts) that contains the position, or the last
+// casePartAt returns the part of the events (see caseParts) that contains the position, or the last
 // part if the position is beyond the events. id is the id of the part's case, or "" if no case was
 // running.
-func partAt(events []*transcript.Event, position int) (id string, part []*transcript.Event) {
+func casePartAt(events []*transcript.Event, position int) (id string, part []*transcript.Event) {
 	for id, part = range caseParts(events) {
 		if position <= part[len(part)-1].Seq {
 			break
@@ -50,7 +50,7 @@ func (u *unit) caseAt(events []*transcript.Event, at []int) *suite.Case {
 	if len(at) > 0 {
 		last = at[len(at)-1]
 	}
-	id, _ := partAt(events, last)
+	id, _ := casePartAt(events, last)
 	if i := slices.IndexFunc(u.cases, func(c *suite.Case) bool { return c.ID == id }); i >= 0 {
 		return u.cases[i]
 	}
@@ -96,7 +96,7 @@ func eventsOfCase(events []*transcript.Event, shared bool, id string) []*transcr
 // the given position.
 func receivedDuringCase(events []*transcript.Event, at int) int {
 	n := 0
-	_, part := partAt(events, at)
+	_, part := casePartAt(events, at)
 	for _, e := range part {
 		if e.Kind == transcript.Received {
 			n++

@@ -73,9 +73,9 @@ func TestFindingsAreGroupedByTheirCause(t *testing.T) {
 				for _, s := range sightings {
 					b.AddOccurrence(k, s.Occurrence())
 				}
-				b.Find(k, func() verdict.Finding { return verdict.NewFinding(k, &verdict.Deviation{}, verdict.Warning) })
+				b.AddFinding(k, func() verdict.Finding { return verdict.NewFinding(k, &verdict.Deviation{}, verdict.Warning) })
 			}
-			p := b.Report()
+			p := b.Build()
 			var got []string
 			for _, f := range p.Findings {
 				group := f.Group

@@ -65,8 +65,8 @@ func groupAttempts(candidates []*candidate) []*attempt {
 	return out
 }
 
-// claim returns those of the candidates that no retry has claimed yet, and claims them.
-func (r *confirmation) claim(candidates []*candidate) []*candidate {
+// claimForRetry returns those of the candidates that no retry has claimed yet, and claims them.
+func (r *confirmation) claimForRetry(candidates []*candidate) []*candidate {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var out []*candidate
@@ -91,7 +91,7 @@ func (r *confirmation) confirmEarly(ctx context.Context, result *unitResult, wg 
 			r.outlook.expectRetry(a, true)
 			continue
 		}
-		if a.candidates = r.claim(a.candidates); len(a.candidates) > 0 {
+		if a.candidates = r.claimForRetry(a.candidates); len(a.candidates) > 0 {
 			claimed = append(claimed, a)
 			r.outlook.expectRetry(a, false)
 		}
@@ -133,7 +133,7 @@ func (r *confirmation) confirm(ctx context.Context, results []*unitResult) []*ca
 	found := candidatesOf(results, r.s.transport())
 	var open []*attempt
 	for _, a := range groupAttempts(found) {
-		if a.candidates = r.claim(a.candidates); len(a.candidates) > 0 {
+		if a.candidates = r.claimForRetry(a.candidates); len(a.candidates) > 0 {
 			open = append(open, a)
 		}
 	}
@@ -146,7 +146,7 @@ func (r *confirmation) confirm(ctx context.Context, results []*unitResult) []*ca
 			found[i] = same // this one has the results of the retries
 		}
 	}
-	r.confirmElsewhere(ctx, results, found)
+	r.confirmInOtherCases(ctx, results, found)
 	r.confirmAmongPeers(ctx, found)
 	return found
 }
@@ -154,10 +154,10 @@ func (r *confirmation) confirm(ctx context.Context, results []*unitResult) []*ca
 // needsExclusiveRun reports whether no other server may run during the attempt: a candidate may be
 // reported as broken, or the case runs alone because it depends on timing.
 func (a *attempt) needsExclusiveRun() bool {
-	return a.maxSevere() == verdict.Broken || a.during != nil && a.during.Exclusive
+	return a.worstOutcome() == verdict.Broken || a.during != nil && a.during.Exclusive
 }
 
-func (a *attempt) maxSevere() verdict.Outcome {
+func (a *attempt) worstOutcome() verdict.Outcome {
 	worst := verdict.Note
 	for _, c := range a.candidates {
 		worst = max(worst, c.outcome)

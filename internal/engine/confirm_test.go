@@ -30,7 +30,7 @@ func deviating(n int, weight verdict.Weight, seen func(i int, run int64) bool) [
 				c := t.Conversation(ctx)
 				c.Do(ctx, "ping", nil)
 				if seen(i, runs[i].Add(1)) {
-					t.Deviates(c, verdict.Deviation{Requirement: pinged, Summary: "A pong is wrong.", Weight: weight})
+					t.Report(c, verdict.Deviation{Requirement: pinged, Summary: "A pong is wrong.", Weight: weight})
 				}
 			},
 		})
@@ -88,7 +88,7 @@ func TestExitOfASecondCopy(t *testing.T) {
 		t.Conversation(ctx)
 		c := t.Open(ctx, client.Options{Version: odd})
 		if r := c.Initialize(ctx); !r.Answered() {
-			t.Deviates(c, verdict.Deviation{Requirement: pinged, Summary: "The server exits.", At: transcript.Positions(r.Sent)})
+			t.Report(c, verdict.Deviation{Requirement: pinged, Summary: "The server exits.", At: transcript.Positions(r.Sent)})
 		}
 	}}
 	for name, test := range map[string]struct {

@@ -40,7 +40,7 @@ func (c *connector) sharesProcess() bool {
 // one can run next to it.
 func (c *connector) hasSingleProcess() bool {
 	sharer, ok := c.dialer.(transport.Sharer)
-	return ok && sharer.Single()
+	return ok && sharer.IsLimitedToOne()
 }
 
 // separateDialer returns a dialer for a conversation that must not affect others, and the function
@@ -48,8 +48,8 @@ func (c *connector) hasSingleProcess() bool {
 // and a second one can run, the returned dialer uses a fresh process, which stop ends. Otherwise it
 // is d itself.
 func separateDialer(d transport.Dialer) (fresh transport.Dialer, stop func()) {
-	if sharer, ok := d.(transport.Sharer); ok && !sharer.Single() {
-		return sharer.Fresh()
+	if sharer, ok := d.(transport.Sharer); ok && !sharer.IsLimitedToOne() {
+		return sharer.FreshDialer()
 	}
 	return d, func() {}
 }

@@ -29,7 +29,7 @@ func (r *prober) discoverStateless(ctx context.Context) (whyNot string) {
 
 // discover sends server/discover in a new conversation.
 func (r *prober) discover(ctx context.Context) *probed {
-	return r.openOne(ctx, spec.V20260728, DiscoverTimeout(r.s.timing.slowest()), nil)
+	return r.openRevision(ctx, spec.V20260728, DiscoverTimeout(r.s.timing.slowest()), nil)
 }
 
 // endUnjudged ends the conversation of a revision that is not judged. Nothing in it counts

@@ -103,8 +103,8 @@ func (y *toy) usualResponse(m *wire.Message) []byte {
 
 const pinged = "ping.empty-result" // a MUST with a keyword as its basis, in all handshake revisions
 
-// pinging returns a case that sends a ping and expects an empty result. If shares is set, it shares a
-// conversation with other cases.
+// pinging returns a case that sends a ping and expects an empty result. If shares is set, it shares
+// a conversation with other cases.
 func pinging(shares bool) suite.Case {
 	return suite.Case{ID: "toy.ping", Title: "ping", Requirements: []string{pinged}, SharesConversation: shares, Run: func(ctx context.Context, t *suite.T) {
 		c := t.Conversation(ctx)
@@ -236,7 +236,7 @@ func TestRuleFindingIsConfirmed(t *testing.T) {
 	pong := rules.Rule{ID: "rule.pong", Title: "no pong", Requirements: []string{pinged}, Start: func() rules.Fold {
 		return rules.Fold{OnEvent: func(_ *rules.Session, e *transcript.Event, out *rules.Reporter) {
 			if e.Kind == transcript.Received && strings.Contains(string(e.Raw), "pong") {
-				out.Deviates(verdict.Deviation{Requirement: pinged, Summary: "pong", Permitted: "{}", Seen: "pong", At: []int{e.Seq}})
+				out.Report(verdict.Deviation{Requirement: pinged, Summary: "pong", Permitted: "{}", Seen: "pong", At: []int{e.Seq}})
 			}
 		}}
 	}}
@@ -355,7 +355,7 @@ func TestServerOfBothEras(t *testing.T) {
 		}
 	}
 	served := suite.Case{ID: "toy.any", Title: "any", Requirements: []string{"base.request-answered"}, SharesConversation: true, Run: func(ctx context.Context, t *suite.T) {
-		if len(spec.InEra(spec.Stateless, t.KnownRevisions)) > 0 {
+		if len(spec.RevisionsInEra(spec.Stateless, t.KnownRevisions)) > 0 {
 			t.GiveUp("cases rely on KnownRevisions being handshake revisions")
 		}
 		c := t.Conversation(ctx)
@@ -477,8 +477,8 @@ func TestJobsBoundTheServers(t *testing.T) {
 	if _, err := judge(t, y, engine.Options{Cases: cases, Jobs: 1}); err != nil {
 		t.Fatal(err)
 	}
-	// The probe has four servers. With one job, the cases have at most eight more (see maxAlive), of
-	// which all but one only wait.
+	// The probe has four servers. With one job, the cases have at most eight more (see maxAlive),
+	// of which all but one only wait.
 	if most := y.mostAlive.Load(); most > 12 {
 		t.Errorf("%d servers were alive at once", most)
 	}

@@ -33,7 +33,7 @@ func (r *execution) runUnits(ctx context.Context, confirm func(context.Context, 
 	unused := r.open.unused(r.plan.units)
 	w := &unitRunner{execution: r, confirm: confirm, results: make([]*unitResult, len(r.plan.units)), slots: make(chan struct{}, r.s.gate.maxAlive)}
 	if slices.ContainsFunc(r.plan.units, func(u *unit) bool { return u.sharesConversation && len(u.cases) > 0 }) {
-		w.announceIdle()
+		w.startIdleSignal()
 	}
 	w.startAll(ctx, lanes)
 	w.startAll(ctx, others)
@@ -80,9 +80,9 @@ type unitRunner struct {
 	all     sync.WaitGroup // units, until they are confirmed, and the goroutines that confirm started
 }
 
-// announceIdle creates the channel idle, which is closed when the cases of all busy units have
+// startIdleSignal creates the channel idle, which is closed when the cases of all busy units have
 // ended.
-func (w *unitRunner) announceIdle() {
+func (w *unitRunner) startIdleSignal() {
 	w.idle = make(chan struct{})
 	for _, u := range w.plan.units {
 		if u.isBusy() {

@@ -46,10 +46,10 @@ func Declare(specs []Spec, body func(ginkgo.SpecContext, Spec)) {
 	}
 }
 
-// Ginkgo runs the plan as a Ginkgo suite, whose specs wait for the verdicts of the run, and returns
-// Ginkgo's own report. Ginkgo prints nothing. Ginkgo can be called only once per process, because
-// Ginkgo's suite is global.
-func Ginkgo(ctx context.Context, p *Plan) (report ginkgo.Report) {
+// RunGinkgo runs the plan as a Ginkgo suite, whose specs wait for the verdicts of the run, and
+// returns Ginkgo's own report. Ginkgo prints nothing. Ginkgo can be called only once per process,
+// because Ginkgo's suite is global.
+func RunGinkgo(ctx context.Context, p *Plan) (report ginkgo.Report) {
 	formatter.ColorableStdOut = io.Discard
 	formatter.ColorableStdErr = io.Discard
 	Declare(p.Specs, func(sc ginkgo.SpecContext, s Spec) {

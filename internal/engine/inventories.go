@@ -44,11 +44,11 @@ func (r *inventoryTaker) take(ctx context.Context, found *probedConversations) *
 		r.s.endProbed(results...)
 		pass.finishWork()
 		pass.leave()
-		r.takeAlone(ctx)
+		r.takeOneByOne(ctx)
 		return r.open
 	}
 	r.takeTogether(ctx, results)
-	r.retake(ctx)
+	r.retakeInventories(ctx)
 	r.s.endProbed(slices.DeleteFunc(slices.Clone(results), func(p *probed) bool { return r.offer.inventories[p.revision] != nil })...)
 	pass.finishWork()
 	pass.markLongRunning()
@@ -91,8 +91,8 @@ func (r *inventoryTaker) takeTogether(ctx context.Context, results []*probed) {
 	wg.Wait()
 }
 
-// takeAlone takes the inventories one server at a time.
-func (r *inventoryTaker) takeAlone(ctx context.Context) {
+// takeOneByOne takes the inventories one server at a time.
+func (r *inventoryTaker) takeOneByOne(ctx context.Context) {
 	for _, rev := range r.offer.revisions {
 		pass := r.s.gate.enter(true, 0)
 		offered := inventory.Empty()
@@ -109,15 +109,15 @@ func (r *inventoryTaker) takeAlone(ctx context.Context) {
 	}
 }
 
-// retake takes the inventories again, each on its own process, if the shared process exited
-// meanwhile: a single inventory may have caused the exit.
-func (r *inventoryTaker) retake(ctx context.Context) {
+// retakeInventories takes the inventories again, each on its own process, if the shared process
+// exited meanwhile: a single inventory may have caused the exit.
+func (r *inventoryTaker) retakeInventories(ctx context.Context) {
 	sharer, ok := r.s.dialer.(transport.Sharer)
 	if !ok || !r.haveAllEnded() {
 		return
 	}
 	for rev := range r.open.byRevision {
-		d, stop := sharer.Fresh()
+		d, stop := sharer.FreshDialer()
 		conv, err := r.s.dialWith(ctx, d, r.s.o.clientOptions(rev))
 		if err != nil {
 			stop()
@@ -151,14 +151,14 @@ func (r *inventoryTaker) learnRoles() {
 		return // servers run one at a time, and one more start would take too long
 	}
 	for _, era := range []spec.Era{spec.Handshake, spec.Stateless} {
-		revisions := spec.InEra(era, r.offer.revisions)
+		revisions := spec.RevisionsInEra(era, r.offer.revisions)
 		if len(revisions) == 0 {
 			continue
 		}
 		var learned []inventory.Learned
 		once := locks.NewOnce()
 		for _, rev := range revisions {
-			r.offer.inventories[rev].LearnBy(func() []inventory.Learned {
+			r.offer.inventories[rev].SetLearned(func() []inventory.Learned {
 				once.Do(func() { learned = r.learnRolesIn(slices.Max(revisions)) })
 				return learned
 			})

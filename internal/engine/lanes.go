@@ -133,7 +133,7 @@ func groupCases(cases []*suite.Case, n int, cost func(*suite.Case) time.Duration
 // serve it.
 func (r *session) openLane(ctx context.Context, rev spec.Revision) *sharedConversation {
 	o := r.o.clientOptions(rev)
-	o.Pace, o.StartTimeout = r.timing.paces[rev], r.patience()
+	o.Pace, o.StartTimeout = r.timing.paces[rev], r.restartTimeout()
 	conv, err := r.dial(ctx, o)
 	if err != nil {
 		return nil

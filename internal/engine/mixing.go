@@ -31,7 +31,7 @@ func (r *prober) detectMixing(ctx context.Context, results []*probed) {
 // respond in the old one again.
 func (r *prober) detectOverheardResponse(ctx context.Context, p *probed) bool {
 	o := r.s.o.clientOptions(p.revision)
-	o.Pace, o.StartTimeout = r.s.timing.paces[p.revision], r.s.patience()
+	o.Pace, o.StartTimeout = r.s.timing.paces[p.revision], r.s.restartTimeout()
 	other, err := r.s.dial(ctx, o)
 	if err != nil {
 		return false

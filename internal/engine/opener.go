@@ -51,7 +51,7 @@ func (o *opener) adopt(shared *sharedConversation) {
 	o.shared = shared
 	if shared.conv != nil {
 		o.addConversation(shared.conv)
-		o.Leave(shared.conv)
+		o.LeaveForReuse(shared.conv)
 		shared.conv.SetIdle(o.pass.beginIdle)
 	}
 }
@@ -86,7 +86,7 @@ func (o *opener) options(co client.Options) client.Options {
 	if o.rerun.number > 1 { // a deviation that did not recur in the first retry may come late
 		co.LeastGrace = time.Second
 	}
-	co.SkipQuiet = o.whenReproduced()
+	co.ShouldSkipQuiet = o.reproducedFunc()
 	co.Starts = &starts{session: o.s, revision: o.unit.revision, dialer: o.dialer, clock: o.clock}
 	return co
 }
@@ -107,7 +107,7 @@ func (o *opener) open(ctx context.Context, co client.Options) (*client.Conversat
 // addConversation adds a conversation to those of the unit.
 func (o *opener) addConversation(conv *client.Conversation) {
 	if conv.Revision().Era() == spec.Stateless {
-		o.Leave(conv)
+		o.LeaveForReuse(conv)
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -136,14 +136,14 @@ func recordsOf(convs []*client.Conversation) []*transcript.Transcript {
 func (o *opener) heldTime() time.Duration {
 	var all time.Duration
 	for _, c := range o.conversations() {
-		all += c.Record.Held()
+		all += c.Record.HeldTime()
 	}
 	return all
 }
 
-// Shared implements suite.Opener. If the server of the shared conversation has exited, Shared opens
-// a new conversation.
-func (o *opener) Shared(ctx context.Context) (*client.Conversation, error) {
+// OpenShared implements suite.Opener. If the server of the shared conversation has exited, Shared
+// opens a new conversation.
+func (o *opener) OpenShared(ctx context.Context) (*client.Conversation, error) {
 	if o.shared == nil {
 		o.shared = &sharedConversation{}
 	}
@@ -162,7 +162,7 @@ func (o *opener) Shared(ctx context.Context) (*client.Conversation, error) {
 	if why := whyUnresponsive(ctx, conv); why != "" {
 		return nil, errors.New(why)
 	}
-	o.Leave(conv)
+	o.LeaveForReuse(conv)
 	if o.isRenewed { // rules compare later messages with the lists, as in the previous conversation
 		inventory.Take(ctx, conv, o.s.o.Policy)
 	}
@@ -197,7 +197,7 @@ func (o *opener) awaitQuiet(ctx context.Context) {
 	switch {
 	case o.shared != nil && o.shared.conv != nil:
 		last = append(last, o.shared.conv)
-	case o.reusable != nil && !o.unit.beginsShared():
+	case o.reusable != nil && !o.unit.beginsWithConversation():
 		last = slices.DeleteFunc(slices.Clone(o.reusable.taken), func(c *client.Conversation) bool { return !c.Alive() })
 	}
 	for _, conv := range last {
@@ -206,9 +206,9 @@ func (o *opener) awaitQuiet(ctx context.Context) {
 	}
 }
 
-// dropIfUnserved drops the shared conversation if its session is no longer served or its server
-// hangs, so that the next case opens a new one.
-func (o *opener) dropIfUnserved(ctx context.Context) {
+// dropLostConversation drops the shared conversation if its session is no longer served or its
+// server hangs, so that the next case opens a new one.
+func (o *opener) dropLostConversation(ctx context.Context) {
 	if s := o.shared; s != nil && s.conv != nil && s.conv.Alive() && (s.conv.IsSessionLost(ctx) || s.conv.IsHung(ctx)) {
 		s.conv, o.isRenewed = nil, true
 	}

@@ -125,7 +125,8 @@ func (o *outlook) endRetry(a *attempt) {
 }
 
 const (
-	// minEvidence is the fraction of the expected work that must be done before there is an estimate.
+	// minEvidence is the fraction of the expected work that must be done before there is an
+	// estimate.
 	minEvidence = 0.1
 	// priorWork is a fraction of the expected work. The estimate assumes that so much work took as
 	// long as expected, so that the first cases alone do not determine the estimate.
@@ -207,8 +208,9 @@ func (o *outlook) experience(units []*unit, rates map[spec.Revision]rates) exper
 	return e
 }
 
-// factor returns the factor by which cases that have something to do take longer than expected.
-func (e experience) factor() float64 {
+// slowdownFactor returns the factor by which cases that have something to do take longer than
+// expected.
+func (e experience) slowdownFactor() float64 {
 	prior := priorWork * float64(e.all)
 	return (float64(e.took) + prior) / (float64(e.expected) + prior)
 }
@@ -234,7 +236,7 @@ func (r *execution) remaining() time.Duration {
 	if !e.isSufficient() {
 		return 0
 	}
-	expect := func(d time.Duration) time.Duration { return time.Duration(float64(d) * e.factor()) }
+	expect := func(d time.Duration) time.Duration { return time.Duration(float64(d) * e.slowdownFactor()) }
 	var retries []load
 	var alone time.Duration
 	for _, a := range o.retries {

@@ -42,7 +42,7 @@ func TestRemaining(t *testing.T) {
 					units = append(units, own(spec.V20251125, each))
 				}
 				x := planned(response, units...)
-				plannerOf(x).arrange(t.Context(), x.plan)
+				plannerOf(x).orderUnits(t.Context(), x.plan)
 				type guess struct{ at, left time.Duration }
 				var guesses []guess
 				began, done := time.Now(), make(chan struct{})
@@ -91,8 +91,8 @@ func TestRemaining(t *testing.T) {
 	}
 }
 
-// TestRemainingIncludesRetries checks that the retries of deviations that are known make the estimate
-// longer, once each.
+// TestRemainingIncludesRetries checks that the retries of deviations that are known make the
+// estimate longer, once each.
 func TestRemainingIncludesRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first, rest := withRounds("own.first", 50), withRounds("own.rest", 10)
@@ -119,8 +119,8 @@ func TestRemainingIncludesRetries(t *testing.T) {
 	})
 }
 
-// TestSlowStartDoesNotDistortEstimate checks that the first case of a shared conversation, which also
-// waits for the server to start, does not make the other work look slow.
+// TestSlowStartDoesNotDistortEstimate checks that the first case of a shared conversation, which
+// also waits for the server to start, does not make the other work look slow.
 func TestSlowStartDoesNotDistortEstimate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const start = 12 * time.Second
@@ -156,7 +156,7 @@ func TestWaitsSpent(t *testing.T) {
 		{forResponses, at(5), at(6)},
 		{forResponses, at(5), at(6)},
 	}}
-	got := w.spent()
+	got := w.timeSpentByKind()
 	want := [waitKinds]time.Duration{forResponses: 2500 * time.Millisecond, forStarts: 1500 * time.Millisecond}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

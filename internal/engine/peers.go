@@ -71,7 +71,7 @@ func (r *confirmation) retryAmongPeers(ctx context.Context, a *attempt) {
 	}
 	d, stop := r.s.dialer, func() {}
 	if sharer, ok := d.(transport.Sharer); ok {
-		d, stop = sharer.Fresh()
+		d, stop = sharer.FreshDialer()
 	}
 	defer stop()
 	peersCtx, stopPeers := context.WithCancel(ctx)

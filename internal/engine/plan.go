@@ -109,7 +109,7 @@ func (p *planner) plan(ctx context.Context) *plan {
 		}
 	}
 	out.units = slices.Concat(out.units, waiting, own, exclusive)
-	p.arrange(ctx, out)
+	p.orderUnits(ctx, out)
 	return out
 }
 

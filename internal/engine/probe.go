@@ -109,15 +109,15 @@ func (r *prober) probeRevisions(ctx context.Context, wanted []spec.Revision) (*p
 	if first.hasWrongID() || first.misdirected || first.failed || first.protected {
 		return r.settleProbe(ctx, pass, results)
 	}
-	if !r.s.o.wantsNewestAlone() || !first.isSpoken() || len(r.s.o.pairs(first.revision)) == 0 {
+	if !r.s.o.judgesOnlyNewest() || !first.isSpoken() || len(r.s.o.pairs(first.revision)) == 0 {
 		results = append(results, r.openConcurrently(ctx, r.withoutExcluded(first, wanted[1:]), first)...)
 	}
 	if slices.ContainsFunc(results, (*probed).mayLackResources) {
 		results = r.reopenAlone(ctx, results)
 	}
 	results = r.addStateless(ctx, results)
-	if r.s.o.wantsNewestAlone() {
-		results = r.newestSpoken(results)
+	if r.s.o.judgesOnlyNewest() {
+		results = r.keepNewestRevision(results)
 	}
 	return r.settleProbe(ctx, pass, results)
 }
@@ -129,7 +129,7 @@ func (r *prober) openFirst(ctx context.Context, rev spec.Revision) (*probed, err
 	stop := ReportWaiting("the server's first response", cmp.Or(limit, client.DefaultStartTimeout), r.s.o.Progress.Waiting)
 	first := r.discovered
 	if first == nil {
-		first = r.openOne(ctx, rev, limit, nil)
+		first = r.openRevision(ctx, rev, limit, nil)
 	}
 	stop()
 	first.protected = first.asksForToken()
@@ -222,15 +222,15 @@ func (r *prober) openConcurrently(ctx context.Context, revisions []spec.Revision
 	out := make([]*probed, len(revisions))
 	var wg sync.WaitGroup
 	for i, rev := range revisions {
-		wg.Go(func() { out[i] = r.openOne(ctx, rev, r.s.o.StartTimeout, control) })
+		wg.Go(func() { out[i] = r.openRevision(ctx, rev, r.s.o.StartTimeout, control) })
 	}
 	wg.Wait()
 	return out
 }
 
-// openOne sends the opening request of one revision. start is how long the server may take to
+// openRevision sends the opening request of one revision. start is how long the server may take to
 // start. control becomes client.Options.Starts, and may be nil.
-func (r *prober) openOne(ctx context.Context, rev spec.Revision, start time.Duration, control client.Starts) *probed {
+func (r *prober) openRevision(ctx context.Context, rev spec.Revision, start time.Duration, control client.Starts) *probed {
 	p := &probed{revision: rev, reply: &client.Reply{}}
 	co := r.s.o.clientOptions(rev)
 	co.StartTimeout, co.Pace, co.Starts = start, r.s.timing.paces[rev], control
@@ -261,7 +261,7 @@ func (r *prober) reopenAlone(ctx context.Context, results []*probed) []*probed {
 		if !p.mayLackResources() {
 			continue
 		}
-		results[i] = r.openOne(ctx, p.revision, r.s.o.StartTimeout, nil)
+		results[i] = r.openRevision(ctx, p.revision, r.s.o.StartTimeout, nil)
 		if !tried && !results[i].isUnanswered() {
 			tried = true
 			why = r.whyNoSecondCopy(ctx, results[i])
@@ -279,7 +279,7 @@ func (r *prober) reopenAlone(ctx context.Context, results []*probed) []*probed {
 			continue
 		}
 		wg.Go(func() {
-			again := r.openOne(ctx, p.revision, r.s.o.StartTimeout, nil)
+			again := r.openRevision(ctx, p.revision, r.s.o.StartTimeout, nil)
 			if !again.isSpoken() {
 				r.s.endProbed(again)
 				return
@@ -294,7 +294,7 @@ func (r *prober) reopenAlone(ctx context.Context, results []*probed) []*probed {
 // whyNoSecondCopy returns why two copies of the server cannot run at once, or "". The reason
 // continues the phrase "a second copy of the server".
 func (r *prober) whyNoSecondCopy(ctx context.Context, first *probed) string {
-	second := r.openOne(ctx, first.revision, r.s.patience(), nil)
+	second := r.openRevision(ctx, first.revision, r.s.restartTimeout(), nil)
 	r.s.endProbed(second)
 	switch {
 	case ctx.Err() != nil:
@@ -321,7 +321,7 @@ func (p *probed) unspokenReason() string {
 	case !p.reply.Answered():
 		return opening + " got no response"
 	case p.reply.Succeeded() && p.revision.Era() == spec.Stateless:
-		return p.conv.Server().DescribeListed()
+		return p.conv.Server().DescribeListedVersions()
 	case p.reply.Succeeded() && p.chosen == "":
 		return "the result of initialize has no protocolVersion"
 	case p.reply.Succeeded():

@@ -43,7 +43,7 @@ func TestProfilesAreFilters(t *testing.T) {
 				ping := pinging(true)
 				run := ping.Run
 				ping.Run = func(ctx context.Context, t *suite.T) { pings.Store(true); run(ctx, t) }
-				list := suite.Case{ID: "toy.lists", Title: "lists", Requirements: []string{listed}, Run: func(_ context.Context, t *suite.T) { lists.Store(true); t.Kept(listed) }}
+				list := suite.Case{ID: "toy.lists", Title: "lists", Requirements: []string{listed}, Run: func(_ context.Context, t *suite.T) { lists.Store(true); t.MarkKept(listed) }}
 				s := engine.Selection{Focus: c.focus, Labels: c.labels}
 				for _, name := range strings.Fields(c.profiles) {
 					s.Profiles = append(s.Profiles, spec.LookupProfile(name))

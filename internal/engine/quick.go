@@ -17,13 +17,13 @@ import (
 // ids of responses, the traffic of any case may break it. So a quick run never reports such a
 // requirement as kept, but it reports findings about it.
 
-// wantsNewestAlone reports whether the run judges only the newest revision that the server speaks.
-func (o *Options) wantsNewestAlone() bool { return o.Quick && len(o.Revisions) == 0 }
+// judgesOnlyNewest reports whether the run judges only the newest revision that the server speaks.
+func (o *Options) judgesOnlyNewest() bool { return o.Quick && len(o.Revisions) == 0 }
 
-// newestSpoken ends the conversations of all spoken revisions except the newest in which something
-// is selected, and returns the remaining results. It returns all results if there is no such
-// revision.
-func (r *prober) newestSpoken(results []*probed) []*probed {
+// keepNewestRevision ends the conversations of all spoken revisions except the newest in which
+// something is selected, and returns the remaining results. It returns all results if there is no
+// such revision.
+func (r *prober) keepNewestRevision(results []*probed) []*probed {
 	var newest spec.Revision
 	for _, p := range results {
 		if p.isSpoken() && len(r.s.o.pairs(p.revision)) > 0 {
@@ -41,10 +41,10 @@ func (o *Options) leavesOut(c *suite.Case) bool { return o.Quick && !isQuick(c) 
 // isQuick reports whether the case is part of a quick run.
 func isQuick(c *suite.Case) bool { return c.SharesConversation || c.Quick }
 
-// leaveOut marks the verdicts on requirements that a quick run can't report as kept. Call it before
-// findings are added to the verdicts. It returns the findings without notes, because a whole run
-// may find something more severe.
-func (r *reporting) leaveOut(verdicts []verdict.Verdict, findings []verdict.Finding) []verdict.Finding {
+// markLeftOutByQuick marks the verdicts on requirements that a quick run can't report as kept. Call
+// it before findings are added to the verdicts. It returns the findings without notes, because a
+// whole run may find something more severe.
+func (r *reporting) markLeftOutByQuick(verdicts []verdict.Verdict, findings []verdict.Finding) []verdict.Finding {
 	if r.plan.leftOut == 0 {
 		return findings
 	}

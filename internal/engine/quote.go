@@ -96,7 +96,7 @@ func quoteReadable(events []*transcript.Event, d *verdict.Deviation, redactor *t
 			v.Mark = headerSpan(v.Text, d.Header)
 		}
 		if events[i].Kind == transcript.Sent && v.Mark == nil {
-			v.Mark = spaceAfter(v)
+			v.Mark = trailingSpaceSpan(v)
 		}
 		v.Label = labelEvent(events[i])
 		evidence = append(evidence, v)
@@ -112,10 +112,10 @@ func quoteReadable(events []*transcript.Event, d *verdict.Deviation, redactor *t
 	return evidence, context
 }
 
-// spaceAfter returns the span of the white space after a message. Such white space is easily
+// trailingSpaceSpan returns the span of the white space after a message. Such white space is easily
 // overlooked and makes some servers exit. It returns nil if there is none, or if the quotation does
 // not contain the end of the message.
-func spaceAfter(v verdict.Evidence) *verdict.Span {
+func trailingSpaceSpan(v verdict.Evidence) *verdict.Span {
 	from := len(strings.TrimRight(v.Text, " \t"))
 	if from == len(v.Text) || from == 0 || v.Skipped+int64(len(v.Text)) != v.Size {
 		return nil

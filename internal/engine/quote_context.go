@@ -12,7 +12,7 @@ import (
 // They are chosen and returned in exchange order, because the order in which concurrent responses
 // arrive depends on timing.
 func contextOf(events []*transcript.Event, at []int) []int {
-	order := inExchangeOrder(events)
+	order := exchangeOrder(events)
 	place := make([]int, len(events)) // for each position, its index in the slice order
 	for n, i := range order {
 		place[i] = n
@@ -53,9 +53,9 @@ func contextOf(events []*transcript.Event, at []int) []int {
 	return out
 }
 
-// inExchangeOrder returns the positions of the events, ordered by the beginning of their HTTP
+// exchangeOrder returns the positions of the events, ordered by the beginning of their HTTP
 // exchange. An event outside an exchange is ordered by its own position.
-func inExchangeOrder(events []*transcript.Event) []int {
+func exchangeOrder(events []*transcript.Event) []int {
 	began := map[int]int{} // by the number of the exchange
 	order, from := make([]int, len(events)), make([]int, len(events))
 	for i, e := range events {

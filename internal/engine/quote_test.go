@@ -250,7 +250,7 @@ func TestSpaceAfter(t *testing.T) {
 		{"{ ", 9, nil}, // the end is not quoted
 		{" ", 1, nil},
 	} {
-		if diff := cmp.Diff(c.want, spaceAfter(verdict.Evidence{Text: c.text, Size: c.size})); diff != "" {
+		if diff := cmp.Diff(c.want, trailingSpaceSpan(verdict.Evidence{Text: c.text, Size: c.size})); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", c.text, diff)
 		}
 	}

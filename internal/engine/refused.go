@@ -90,7 +90,7 @@ func (r *refusal) explain() (reason, advice string) {
 		return fmt.Sprintf("%s and %s, which began with %s", reason, flooded.Detail, r.quoteStart()), advice + " of a reasonable size"
 	case r.HowEnded() == transcript.Broken, r.HowEnded() == transcript.Unreadable:
 		return reason + ", but " + r.describeEnd() + r.quoteBody("; the body began with "), "read the server's log, and check what is between it and this machine"
-	case r.isPage():
+	case r.isWebPage():
 		return reason + " and a web page" + r.quoteBody(": "), "check that the URL is the MCP endpoint: often /mcp, or /sse for the older transport"
 	case r.stream != nil:
 		return fmt.Sprintf("%s, but no response to it came on the event stream within %v", reason, r.waited), "send the response as a message event on the stream that the GET opened"
@@ -139,8 +139,8 @@ func (r *refusal) serverURL() string {
 	return ""
 }
 
-// redirections returns how many requests with the refused request's method were redirected.
-func (r *refusal) redirections() int {
+// countRedirects returns how many requests with the refused request's method were redirected.
+func (r *refusal) countRedirects() int {
 	n := 0
 	for _, x := range transcript.ExchangesOf(r.events).All() {
 		if x.Method() == r.Method() && x.Status()/100 == 3 {
@@ -154,7 +154,7 @@ func (r *refusal) redirections() int {
 func (r *refusal) explainOpenStream() (reason, advice string) {
 	reason = fmt.Sprintf("%s was answered with %q", r.requestName(), r.status())
 	switch {
-	case r.isPage():
+	case r.isWebPage():
 		return reason + " and a web page" + r.quoteBody(": "), "check that the URL is the SSE endpoint, often /sse"
 	case r.ResponseHead().MediaType() != transcript.EventStream:
 		media := r.ResponseHead().MediaType()
@@ -265,8 +265,8 @@ func (r *refusal) quoteStart() string {
 	return fmt.Sprintf("%q", text[:min(len(text), most)])
 }
 
-// isPage reports whether the body is a web page.
-func (r *refusal) isPage() bool {
+// isWebPage reports whether the body is a web page.
+func (r *refusal) isWebPage() bool {
 	text := strings.ToLower(strings.TrimSpace(r.bodyStart()))
 	return r.ResponseHead().MediaType() == "text/html" || strings.HasPrefix(text, "<!doctype html") || strings.HasPrefix(text, "<html")
 }

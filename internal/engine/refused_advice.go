@@ -145,7 +145,7 @@ func (r *refusal) redirectAdvice(status int) string {
 		}
 	}
 	to = wire.Excerpt(to, 200)
-	switch n := r.redirections(); {
+	switch n := r.countRedirects(); {
 	case status != 307 && status != 308 && r.Method() == "POST":
 		return "this redirection turns a POST into a GET; use the URL that it leads to: " + to
 	case host != "":

@@ -35,7 +35,7 @@ func (r *execution) slowRunNotice(took time.Duration, ended string) string {
 	if took < slowRun || len(r.plan.units) == 0 {
 		return ""
 	}
-	spent := r.s.timing.waits.spent()
+	spent := r.s.timing.waits.timeSpentByKind()
 	rates := r.s.timing.rates(r.offer.newest())
 	responses := "for responses"
 	if rates.response >= client.SlowResponse { // if it is shorter, only a few responses took long
@@ -96,14 +96,14 @@ func (r *execution) remedies(took, cases time.Duration) []string {
 		out = append(out, fmt.Sprintf("--revision %s judges one of %d revisions", newest, len(r.offer.revisions)))
 	}
 	if !r.s.o.Quick && saves(r.timeOf(isInQuickRun)) {
-		if quick, all := r.quickRequirements(newest); 0 < quick && quick < all {
+		if quick, all := r.countQuickRequirements(newest); 0 < quick && quick < all {
 			out = append(out, fmt.Sprintf("--quick judges at most %d of %d requirements", quick, all))
 		}
 	}
 	if r.s.timing.rates(newest).start >= slowStart && !r.s.gate.isSingle {
 		out = append(out, fmt.Sprintf("--jobs %d starts more servers at once", 2*r.s.o.Jobs))
 	}
-	if d := r.s.timing.waits.spent()[forNothing]; d.Seconds() >= missedShare*took.Seconds() && cmp.Or(r.s.o.Timeout, client.DefaultTimeout) > shortTimeout {
+	if d := r.s.timing.waits.timeSpentByKind()[forNothing]; d.Seconds() >= missedShare*took.Seconds() && cmp.Or(r.s.o.Timeout, client.DefaultTimeout) > shortTimeout {
 		out = append(out, fmt.Sprintf("--timeout %v ends the waits for responses that don't come", shortTimeout))
 	}
 	return out
@@ -126,16 +126,16 @@ func (r *execution) timeOf(chosen func(*unit, *suite.Case) bool) time.Duration {
 			if s := o.spanOf(u, c); s.hasEnded() {
 				l.left += s.took()
 			} else {
-				l.left += time.Duration(float64(rates[u.revision].cost(u, c)) * e.factor() * e.busyProbability())
+				l.left += time.Duration(float64(rates[u.revision].cost(u, c)) * e.slowdownFactor() * e.busyProbability())
 			}
 		}
 		return l
 	})
 }
 
-// quickRequirements returns how many requirements a quick run would judge, in the newest revision,
-// and how many this run judges at most.
-func (r *execution) quickRequirements(newest spec.Revision) (quick, all int) {
+// countQuickRequirements returns how many requirements a quick run would judge, in the newest
+// revision, and how many this run judges at most.
+func (r *execution) countQuickRequirements(newest spec.Revision) (quick, all int) {
 	isQuick := map[string]bool{}
 	for _, pairs := range [][]pair{r.plan.casePairs, r.plan.rulePairs} {
 		for _, p := range pairs {

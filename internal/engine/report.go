@@ -87,7 +87,7 @@ func (r *reporting) report() *verdict.Report {
 	r.addOpinions(b)
 	r.addFindings(b, selected)
 	r.addSightings(b)
-	p := b.Report()
+	p := b.Build()
 	r.callOnSighting(p)
 	if n := r.narrowedNotice(p); n != "" {
 		p.Notices = append(p.Notices, n)
@@ -135,7 +135,7 @@ func (r *reporting) review(verdicts []verdict.Verdict, findings []verdict.Findin
 	if r.ended != "" {
 		r.leaveOutUnfinished(verdicts)
 	}
-	findings = r.leaveOut(verdicts, findings)
+	findings = r.markLeftOutByQuick(verdicts, findings)
 	for i := range verdicts {
 		v := &verdicts[i]
 		r.discounts.Adjust(v)
@@ -216,7 +216,7 @@ func (r *reporting) addFindings(b *verdict.Builder, selected []*candidate) {
 		if len(c.peers) > 0 {
 			focus = append([]string{c.key.Judge, c.during.ID}, c.peers...)
 		}
-		b.Find(c.key, func() verdict.Finding {
+		b.AddFinding(c.key, func() verdict.Finding {
 			f := verdict.NewFinding(c.key, &c.Deviation, c.outcome)
 			f.Case = c.caseID()
 			f.Evidence, f.Context = r.quoter.quoteCandidate(c)

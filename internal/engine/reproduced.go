@@ -10,22 +10,22 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// whenReproduced returns a function that reports whether all candidates of the retry were seen
+// reproducedFunc returns a function that reports whether all candidates of the retry were seen
 // again, so that the remaining waits can be skipped. It returns nil, so that no wait is skipped, if
 // rules judge none of the candidates, if a case judges one of them (cases judge only at their end),
 // or if a response to one client also reached another. A rule about something missing reports only
 // at the end, so its waits are never skipped.
-func (o *opener) whenReproduced() func() bool {
+func (o *opener) reproducedFunc() func() bool {
 	judges := o.retriedRules()
-	if len(judges) == 0 || o.s.discounts.MixesResponses() || slices.ContainsFunc(o.rerun.candidates, func(c *candidate) bool { return !isRule(judges, c.key.Judge) }) {
+	if len(judges) == 0 || o.s.discounts.MixesResponses() || slices.ContainsFunc(o.rerun.candidates, func(c *candidate) bool { return !hasRule(judges, c.key.Judge) }) {
 		return nil
 	}
 	return func() bool { return o.isReproduced(rules.SoFar, judges, nil) }
 }
 
-// needsEnd reports whether a candidate of the retry may still recur while the retry's conversations
-// are shut down. observed holds what the retry's cases observed.
-func (o *opener) needsEnd(observed []caseObservation) bool {
+// mayRecurAtShutdown reports whether a candidate of the retry may still recur while the retry's
+// conversations are shut down. observed holds what the retry's cases observed.
+func (o *opener) mayRecurAtShutdown(observed []caseObservation) bool {
 	return len(o.rerun.candidates) > 0 && (o.s.discounts.MixesResponses() || !o.isReproduced(rules.Judge, o.retriedRules(), observed))
 }
 
@@ -40,7 +40,7 @@ func (o *opener) retriedRules() []rules.Rule {
 	return out
 }
 
-func isRule(judges []rules.Rule, id string) bool {
+func hasRule(judges []rules.Rule, id string) bool {
 	return slices.ContainsFunc(judges, func(rule rules.Rule) bool { return rule.ID == id })
 }
 

@@ -29,7 +29,7 @@ func (o *opener) Continue(ctx context.Context, co client.Options) *client.Conver
 		o.reusable.left = slices.DeleteFunc(o.reusable.left, func(c *client.Conversation) bool { return c == left })
 		conv := left.Continue(co)
 		if conv.Fence(ctx) == nil {
-			o.Leave(conv)
+			o.LeaveForReuse(conv)
 			conv.Record.BeginCase(o.during.ID)
 			return conv
 		}
@@ -76,9 +76,9 @@ func (r *reusable) collect(isSpoiled bool, following []*suite.Case) {
 	r.taken = nil
 }
 
-// Leave implements suite.Opener. Later cases can reuse the conversation's server once the running
-// case has ended.
-func (o *opener) Leave(conv *client.Conversation) {
+// LeaveForReuse implements suite.Opener. Later cases can reuse the conversation's server once the
+// running case has ended.
+func (o *opener) LeaveForReuse(conv *client.Conversation) {
 	if o.reusable != nil && !slices.Contains(o.reusable.taken, conv) {
 		o.reusable.taken = append(o.reusable.taken, conv)
 	}

@@ -83,11 +83,11 @@ func makespan(slots int, loads []load) time.Duration {
 	return slices.Max(busy)
 }
 
-// arrange orders the units. Those that share a conversation stay first. Of the others, the longest
-// starts first, so that it does not run alone at the end, and exclusive ones come last. If the run
-// is likely to reach its time limit, units are instead ordered by the number of requirements that
-// they judge per second, most first, and so are the cases of each unit.
-func (p *planner) arrange(ctx context.Context, out *plan) {
+// orderUnits orders the units. Those that share a conversation stay first. Of the others, the
+// longest starts first, so that it does not run alone at the end, and exclusive ones come last. If
+// the run is likely to reach its time limit, units are instead ordered by the number of
+// requirements that they judge per second, most first, and so are the cases of each unit.
+func (p *planner) orderUnits(ctx context.Context, out *plan) {
 	rates := p.rates()
 	value := func(u *unit) float64 { return rates[u.revision].unitCost(u).Seconds() }
 	if out.isShortOfTime(ctx, p.slots, rates) {

@@ -38,7 +38,8 @@ func TestMakespan(t *testing.T) {
 	}
 }
 
-// planned returns an execution of these units over stdio, in which each response takes the given time.
+// planned returns an execution of these units over stdio, in which each response takes the given
+// time.
 func planned(response time.Duration, units ...*unit) *execution {
 	o := Options{Dialer: stdio.InProcess("none", nil), Jobs: 1}.withDefaults()
 	s, offered := newSession(o), &offer{over: spec.Stdio, revisions: []spec.Revision{spec.V20250618, spec.V20251125}}
@@ -98,7 +99,7 @@ func TestArrange(t *testing.T) {
 					ctx, cancel = context.WithTimeout(ctx, c.limit)
 					defer cancel()
 				}
-				plannerOf(x).arrange(ctx, x.plan)
+				plannerOf(x).orderUnits(ctx, x.plan)
 				var got []string
 				for _, u := range x.plan.units {
 					for _, each := range u.cases {

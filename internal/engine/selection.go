@@ -25,9 +25,9 @@ type Selection struct {
 	// profile's revisions and over its transports; empty means all requirements.
 	Profiles []*spec.Profile
 
-	labels types.LabelFilter
-	exact  []string
-	focus  []*regexp.Regexp
+	labelFilter types.LabelFilter
+	exact       []string
+	focus       []*regexp.Regexp
 }
 
 // A SelectionError reports an invalid or empty selection.
@@ -38,7 +38,7 @@ func (e *SelectionError) Error() string { return e.Reason }
 // Compile compiles the expressions. The error is a SelectionError.
 func (s *Selection) Compile() error {
 	var err error
-	if s.labels, err = types.ParseLabelFilter(s.Labels); err != nil {
+	if s.labelFilter, err = types.ParseLabelFilter(s.Labels); err != nil {
 		return &SelectionError{fmt.Sprintf("invalid --label-filter %q; join labels with &&, || and !, as in 'lifecycle && MUST': %s", s.Labels, explainFilterError(err))}
 	}
 	s.exact, s.focus = nil, nil
@@ -75,7 +75,7 @@ func (s *Selection) mayAdmit(judge, area string, q *spec.Requirement, r spec.Rev
 	if len(s.Profiles) > 0 && !slices.ContainsFunc(s.Profiles, func(p *spec.Profile) bool { return p.AppliesTo(r, t) && p.Has(q.ID) }) {
 		return false
 	}
-	return s.labels(Labels(judge, area, q, r, t))
+	return s.labelFilter(Labels(judge, area, q, r, t))
 }
 
 // narrows reports whether a focus or labels limit what is judged.
@@ -86,7 +86,7 @@ func (s *Selection) narrows() bool { return len(s.Focus) > 0 || s.Labels != "" }
 // level, the revision and the transport. A requirement about security, in whatever area, also has
 // the label of the security area and its CWE.
 func Labels(judge, area string, q *spec.Requirement, r spec.Revision, t spec.Transport) []string {
-	labels := []string{area, q.ID, judge, string(q.Level), string(r), overLabel(t)}
+	labels := []string{area, q.ID, judge, string(q.Level), string(r), transportLabel(t)}
 	more := []string{q.Area, spec.AreaOf(judge)}
 	n := q.Weakness()
 	if spec.IsSecurity(q.ID, n) {
@@ -103,9 +103,9 @@ func Labels(judge, area string, q *spec.Requirement, r spec.Revision, t spec.Tra
 	return labels
 }
 
-// overLabel returns the label of a transport. The label has a prefix, because two areas have the
-// names of transports.
-func overLabel(t spec.Transport) string { return "over-" + string(t) }
+// transportLabel returns the label of a transport. The label has a prefix, because two areas have
+// the names of transports.
+func transportLabel(t spec.Transport) string { return "over-" + string(t) }
 
 // explainFilterError returns the message of a Ginkgo error, without the coloured excerpt of the
 // filter that precedes the last line.

@@ -82,16 +82,16 @@ func (c *candidate) caseID() string {
 	return idOf(c.during)
 }
 
-// confirmElsewhere takes the candidates that have not recurred, and retries each of them in other
-// cases in which it was seen: in at most maxSightings-1, and first in those that judge or provoke
-// the requirement.
-func (r *confirmation) confirmElsewhere(ctx context.Context, results []*unitResult, found []*candidate) {
+// confirmInOtherCases takes the candidates that have not recurred, and retries each of them in
+// other cases in which it was seen: in at most maxSightings-1, and first in those that judge or
+// provoke the requirement.
+func (r *confirmation) confirmInOtherCases(ctx context.Context, results []*unitResult, found []*candidate) {
 	others := map[verdict.Key][]*candidate{}
 	for _, c := range allSightings(results, r.s.transport()) {
 		others[c.key] = append(others[c.key], c)
 	}
 	for _, c := range found {
-		others[c.key] = inOtherCases(c, others[c.key])
+		others[c.key] = sightingsInOtherCases(c, others[c.key])
 	}
 	for range maxSightings - 1 {
 		next := map[verdict.Key]*candidate{}
@@ -103,7 +103,7 @@ func (r *confirmation) confirmElsewhere(ctx context.Context, results []*unitResu
 			}
 			other := others[key][0]
 			others[key] = others[key][1:]
-			other.retries = c.retries.Elsewhere()
+			other.retries = c.retries.InOtherCase()
 			next[key] = other
 			open = append(open, other)
 		}
@@ -116,15 +116,15 @@ func (r *confirmation) confirmElsewhere(ctx context.Context, results []*unitResu
 			case other.outcome != verdict.Flaky:
 				found[i] = other
 			default:
-				c.retries.AddElsewhere(other.retries)
+				c.retries.AddOtherCase(other.retries)
 			}
 		}
 	}
 }
 
-// inOtherCases returns the sightings of candidate c in other cases, one for each case. Cases that
-// judge or provoke the requirement come first.
-func inOtherCases(c *candidate, sightings []*candidate) []*candidate {
+// sightingsInOtherCases returns the sightings of candidate c in other cases, one for each case.
+// Cases that judge or provoke the requirement come first.
+func sightingsInOtherCases(c *candidate, sightings []*candidate) []*candidate {
 	var made, others []*candidate
 	cases := map[string]bool{c.caseID(): true}
 	for _, s := range sightings {

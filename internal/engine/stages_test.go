@@ -43,7 +43,7 @@ func TestExecution(t *testing.T) {
 	running, together := atomic.Int64{}, atomic.Bool{}
 	exclusively := func(_ context.Context, t *suite.T) {
 		together.Store(together.Load() || running.Load() > 0)
-		t.Kept(pongs)
+		t.MarkKept(pongs)
 	}
 	for _, c := range []struct {
 		name   string
@@ -52,11 +52,11 @@ func TestExecution(t *testing.T) {
 		want   []string
 		finish bool
 	}{
-		{"kept", func(_ context.Context, t *suite.T) { t.Kept(pongs) }, false, []string{"kept "}, true},
+		{"kept", func(_ context.Context, t *suite.T) { t.MarkKept(pongs) }, false, []string{"kept "}, true},
 		{"nothing said", func(context.Context, *suite.T) {}, false, []string{"not observed no message of the case could show it"}, true},
 		{"given up", func(_ context.Context, t *suite.T) { t.GiveUp("too slow") }, false, []string{"not observed too slow"}, true},
 		{"a mistake in the case", func(context.Context, *suite.T) { panic("oops") }, false, []string{"harness error the case toy.case failed: oops"}, true},
-		{"the run has ended", func(_ context.Context, t *suite.T) { t.Kept(pongs) }, true, nil, false},
+		{"the run has ended", func(_ context.Context, t *suite.T) { t.MarkKept(pongs) }, true, nil, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			test := &suite.Case{ID: "toy.case", Requirements: []string{pongs}, Run: func(ctx context.Context, t *suite.T) {

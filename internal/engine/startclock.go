@@ -31,9 +31,9 @@ func (s *starts) BeginWait() (over func()) { return s.clock.pause() }
 // Slowest implements client.Starts.
 func (s *starts) Slowest() time.Duration { return s.session.timing.slowest() }
 
-// Control implements client.Starts. If the conversations share a process and a second one can run,
-// the control gets a process of its own.
-func (s *starts) Control(ctx context.Context) error {
+// StartControl implements client.Starts. If the conversations share a process and a second one can
+// run, the control gets a process of its own.
+func (s *starts) StartControl(ctx context.Context) error {
 	if s.session.gate.isSingle {
 		return errOneCopy
 	}
@@ -85,13 +85,13 @@ type caseClock struct {
 	since    time.Time // when the clock was started or resumed
 	starting int       // servers that are starting now
 	timer    *time.Timer
-	held     func() time.Duration // how long a rate limit has delayed requests so far
+	heldTime func() time.Duration // how long a rate limit has delayed requests so far
 	credited time.Duration        // how much of held was added to the limit
 }
 
 // newCaseClock returns a running clock that calls end once the limit has passed.
 func newCaseClock(limit time.Duration, held func() time.Duration, end func()) *caseClock {
-	c := &caseClock{left: limit, since: time.Now(), held: held, credited: held()}
+	c := &caseClock{left: limit, since: time.Now(), heldTime: held, credited: held()}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.timer = time.AfterFunc(limit, func() {
@@ -107,7 +107,7 @@ func newCaseClock(limit time.Duration, held func() time.Duration, end func()) *c
 func (c *caseClock) extend() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	more := c.held() - c.credited
+	more := c.heldTime() - c.credited
 	if more <= 0 || c.left <= 0 {
 		return false
 	}
@@ -147,10 +147,10 @@ func (c *caseClock) stop() {
 	c.timer.Stop()
 }
 
-// patience returns how long a server that has started before may take to start again: three times
-// as long as the slowest start so far, but at least the timeout of a request, and at most that of a
-// start.
-func (r *session) patience() time.Duration {
+// restartTimeout returns how long a server that has started before may take to start again: three
+// times as long as the slowest start so far, but at least the timeout of a request, and at most
+// that of a start.
+func (r *session) restartTimeout() time.Duration {
 	most, least := cmp.Or(r.o.StartTimeout, client.DefaultStartTimeout), cmp.Or(r.o.Timeout, client.DefaultTimeout)
 	return min(most, max(least, 3*r.timing.slowest()))
 }

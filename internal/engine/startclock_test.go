@@ -30,9 +30,9 @@ func oddFirstMessageCase() suite.Case {
 		params := c.InitializeParams()
 		delete(params, "clientInfo")
 		if r := c.Do(ctx, spec.MethodInitialize, params); r.Answered() {
-			t.Kept(prepared)
+			t.MarkKept(prepared)
 		} else {
-			t.Deviates(c, verdict.Deviation{Requirement: prepared, Summary: "no answer", Permitted: "any", Seen: suite.Describe(r), At: r.Positions()})
+			t.Report(c, verdict.Deviation{Requirement: prepared, Summary: "no answer", Permitted: "any", Seen: suite.Describe(r), At: r.Positions()})
 		}
 	}}
 }

@@ -82,15 +82,15 @@ type Spec struct {
 	Transport spec.Transport
 	Exclusive bool // no other spec runs at the same time
 	Labels    []string
-	// opinions holds the labels for each requirement separately; Labels merges them.
-	opinions [][]string
+	// labelsByRequirement holds the labels for each requirement separately; Labels merges them.
+	labelsByRequirement [][]string
 }
 
 // IsSelected reports whether a run with the filter judges one of the spec's requirements. Ginkgo
 // applies a filter to all labels of a spec together, but a run applies it to the labels of each
 // requirement: "MUST && tools" does not select a case because of a MUST about something else.
 func (s *Spec) IsSelected(filter types.LabelFilter) bool {
-	return slices.ContainsFunc(s.opinions, filter)
+	return slices.ContainsFunc(s.labelsByRequirement, filter)
 }
 
 // Text returns the text of the spec, which ginkgo --focus matches.
@@ -133,7 +133,7 @@ func (t *specTree) add(p pair, title string, exclusive bool, over spec.Transport
 	}
 	s := &t.specs[i]
 	opinion := Labels(p.judge, p.area, p.requirement, p.revision, over)
-	s.opinions = append(s.opinions, opinion)
+	s.labelsByRequirement = append(s.labelsByRequirement, opinion)
 	for _, label := range opinion {
 		if !slices.Contains(s.Labels, label) {
 			s.Labels = append(s.Labels, label)

@@ -51,10 +51,10 @@ func (u *unit) isLane() bool { return u.sharesConversation && !u.isChain }
 // isPlanned reports whether the unit belongs to the plan and has no process of its own.
 func (u *unit) isPlanned() bool { return u.rerun == nil && !u.ownProcess }
 
-// beginsShared reports whether the unit begins with a conversation that the unit itself opens or
-// continues, rather than a case. A chain does not need one if its first case starts a server for
-// itself.
-func (u *unit) beginsShared() bool {
+// beginsWithConversation reports whether the unit begins with a conversation that the unit itself
+// opens or continues, rather than a case. A chain does not need one if its first case starts a
+// server for itself.
+func (u *unit) beginsWithConversation() bool {
 	return u.sharesConversation && !(u.isChain && len(u.cases) > 0 && u.cases[0].Reuses == suite.ReuseNone)
 }
 

@@ -33,8 +33,8 @@ func (r *unitRun) run(ctx context.Context, after func(*unitResult)) {
 	if u.isPlanned() {
 		r.s.discounts.BeginShared(u, o.records)
 	}
-	if u.beginsShared() {
-		conv, err := o.Shared(ctx) // rules and cases judge what an error here shows
+	if u.beginsWithConversation() {
+		conv, err := o.OpenShared(ctx) // rules and cases judge what an error here shows
 		if err == nil && u.takesInventory() {
 			inventory.Take(ctx, conv, r.s.o.Policy)
 		}
@@ -76,7 +76,7 @@ func (r *unitRun) dialer() (d transport.Dialer, stop func() (exited bool)) {
 	if !ok || r.unit.isPlanned() {
 		return r.s.dialer, none
 	}
-	d, end := sharer.Fresh()
+	d, end := sharer.FreshDialer()
 	return d, func() bool {
 		end()
 		own, ok := d.(transport.Sharer)
@@ -88,7 +88,7 @@ func (r *unitRun) dialer() (d transport.Dialer, stop func() (exited bool)) {
 func (r *unitRun) runCases(ctx context.Context, o *opener) []caseObservation {
 	u := r.unit
 	env := suite.Env{
-		Revision: u.revision, Transport: r.s.transport(), KnownRevisions: spec.InEra(spec.Handshake, r.offer.revisions),
+		Revision: u.revision, Transport: r.s.transport(), KnownRevisions: spec.RevisionsInEra(spec.Handshake, r.offer.revisions),
 		Inventory: r.offer.inventories[u.revision], Opener: o,
 		Issuer: r.s.o.Issuer, OtherToken: r.s.o.OtherToken, Upstream: r.s.o.Upstream,
 	}
@@ -107,7 +107,7 @@ func (r *unitRun) runCases(ctx context.Context, o *opener) []caseObservation {
 			out = append(out, caseObservation{c, s})
 		}
 		if u.sharesConversation {
-			o.dropIfUnserved(ctx)
+			o.dropLostConversation(ctx)
 		}
 		isDisturbed := o.isDisturbed()
 		o.checkEnded()
@@ -120,7 +120,7 @@ func (r *unitRun) runCases(ctx context.Context, o *opener) []caseObservation {
 
 // end ends the conversations and the process of the unit, and judges the conversations.
 func (r *unitRun) end(o *opener, stop func() bool, observations []caseObservation) *unitResult {
-	again := o.needsEnd(observations)
+	again := o.mayRecurAtShutdown(observations)
 	for _, conv := range o.conversations() {
 		r.s.end(conv, r.unit.occasion(conv), again)
 	}

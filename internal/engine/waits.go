@@ -79,9 +79,9 @@ func (w *waits) typicalStart() time.Duration {
 	return w.start / time.Duration(max(1, w.starts))
 }
 
-// spent returns the total time that was spent waiting, by kind. While several conversations wait at
-// the same time, the time is divided equally among them.
-func (w *waits) spent() (out [waitKinds]time.Duration) {
+// timeSpentByKind returns the total time that was spent waiting, by kind. While several
+// conversations wait at the same time, the time is divided equally among them.
+func (w *waits) timeSpentByKind() (out [waitKinds]time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	type change struct {

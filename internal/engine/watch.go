@@ -222,7 +222,7 @@ func (r *session) whyUnserved(ctx context.Context, rev spec.Revision) string {
 
 func (r *session) whyUnservedOnce(ctx context.Context, rev spec.Revision) string {
 	o := r.o.clientOptions(rev)
-	o.StartTimeout = r.patience()
+	o.StartTimeout = r.restartTimeout()
 	conv, err := r.dial(ctx, o)
 	if err != nil {
 		return err.Error()

@@ -37,9 +37,9 @@ func Overtime(length, timeout time.Duration) time.Duration {
 	return max(length/10, minOvertime) + 3*timeout + minOvertime/2
 }
 
-// attempts returns how often to retry a finding: only once after the search's time is over, because
-// other findings still have to be retried, too.
-func (d deadlines) attempts() int {
+// attemptLimit returns how often to retry a finding: only once after the search's time is over,
+// because other findings still have to be retried, too.
+func (d deadlines) attemptLimit() int {
 	if !d.search.IsZero() && time.Now().After(d.search) {
 		return 1
 	}

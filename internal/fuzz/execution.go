@@ -72,8 +72,8 @@ func (s *executor) playPatiently(ctx context.Context, server *ServerInfo, r *scr
 // freshDialer returns a dialer, and a function to call after its last use. If the program starts
 // the server, the dialer has a server of its own, which end stops.
 func (s *executor) freshDialer() (d transport.Dialer, end func()) {
-	if sharer, ok := s.dialer.(transport.Sharer); ok && !sharer.Single() {
-		return sharer.Fresh()
+	if sharer, ok := s.dialer.(transport.Sharer); ok && !sharer.IsLimitedToOne() {
+		return sharer.FreshDialer()
 	}
 	return s.dialer, func() {}
 }

@@ -42,12 +42,13 @@ func withoutCancellations(s script.Script, on int, id wire.ID) *script.Script {
 	return &s
 }
 
-// blamesLater reports whether a candidate about a hung server blames the wrong request: one that
-// came after the request that hung the server. The earlier request was cancelled, so it expected no
-// response. It is to blame if its method is known to hang the server, or if the server also hangs
-// when the script is played without the cancellation. In the second case, blamesLater evaluates
-// that playback. blamesLater also returns true if the candidate can no longer be claimed.
-func (s *search) blamesLater(ctx context.Context, in input, x *Execution, c *Candidate) bool {
+// blamesWrongRequest reports whether a candidate about a hung server blames the wrong request: one
+// that came after the request that hung the server. The earlier request was cancelled, so it
+// expected no response. It is to blame if its method is known to hang the server, or if the server
+// also hangs when the script is played without the cancellation. In the second case,
+// blamesWrongRequest evaluates that playback. blamesWrongRequest also returns true if the candidate
+// can no longer be claimed.
+func (s *search) blamesWrongRequest(ctx context.Context, in input, x *Execution, c *Candidate) bool {
 	if _, ok := x.hungOperation(c); !ok || x.Conversations[c.Conversation].Before == nil {
 		return false
 	}

@@ -76,7 +76,7 @@ func unansweredFindings(t *testing.T, takes, timeout time.Duration) (found []*Fi
 	t.Helper()
 	answered := slices.DeleteFunc(ruleset.All(), func(r rules.Rule) bool { return !slices.Contains(r.Requirements, "base.request-answered") })
 	r, err := Run(t.Context(), Options{
-		Dialer: stdio.InProcess("hanging", hangingServer(takes)), Laws: []Law{Passive(answered)}, Revisions: []spec.Revision{spec.V20250618},
+		Dialer: stdio.InProcess("hanging", hangingServer(takes)), Laws: []Law{RulesLaw(answered)}, Revisions: []spec.Revision{spec.V20250618},
 		Policy: inventory.Config{Policy: inventory.CallNone}, Time: 8 * time.Second, Jobs: 4, Timeout: timeout, Start: 20 * time.Second,
 		Shrink: Budget{Time: 10 * time.Second, Attempts: 200},
 	})

@@ -122,7 +122,7 @@ func (s *search) shrink(ctx context.Context, f *Finding, evidence []int, timeout
 	defer cancel()
 	repeats = 1
 	shared := s.exclusive.RLocker()
-	for _, only := range evidenceOnly(f.Script, evidence) {
+	for _, only := range scriptsOfEvidence(f.Script, evidence) {
 		if !reproduced && reproduce(ctx, only, searchTimeout, shared) == shown {
 			f.Script, reproduced, evidence = only, true, nil
 		}
@@ -148,10 +148,10 @@ func (s *search) shrink(ctx context.Context, f *Finding, evidence []int, timeout
 	return repeats
 }
 
-// evidenceOnly returns scripts with only the operations that the evidence shows: one that waits for
-// each response and, if it differs, one that waits only where s does. They are tried first, because
-// they make a finding small even if there is no time to shrink it.
-func evidenceOnly(s script.Script, evidence []int) []script.Script {
+// scriptsOfEvidence returns scripts with only the operations that the evidence shows: one that
+// waits for each response and, if it differs, one that waits only where s does. They are tried
+// first, because they make a finding small even if there is no time to shrink it.
+func scriptsOfEvidence(s script.Script, evidence []int) []script.Script {
 	if len(evidence) == 0 || len(evidence) >= len(s.Operations) {
 		return nil
 	}
@@ -186,7 +186,7 @@ func (s *search) retry(ctx context.Context, f *Finding, scripts []script.Script,
 		if i == 1 && len(sc.Operations) == len(scripts[2].Operations) {
 			continue // the unshrunk script is the original
 		}
-		f.Retries.Limit = f.Retries.Attempts + s.deadlines.attempts()*min(repeats, 2)
+		f.Retries.Limit = f.Retries.Attempts + s.deadlines.attemptLimit()*min(repeats, 2)
 		for !f.Retries.Done() {
 			if ctx.Err() != nil {
 				return

@@ -46,8 +46,8 @@ const rulesLaw = "rules"
 // another.
 const maxDeviations = 500
 
-// Passive returns the law that the server keeps all the passive rules.
-func Passive(all []rules.Rule) Law {
+// RulesLaw returns the law that the server keeps all the passive rules.
+func RulesLaw(all []rules.Rule) Law {
 	l := Law{ID: rulesLaw, Title: "the passive rules hold on whatever was sent"}
 	for i := range all {
 		l.Requirements = append(l.Requirements, all[i].Requirements...)

@@ -62,7 +62,7 @@ func Replay(ctx context.Context, o Options, r *script.File) (*ReplayResult, erro
 		return nil, fmt.Errorf("the replay file needs the law %q, which this program does not have", r.Expect.Law)
 	}
 	before := verdict.Retries{Reproduced: r.Reproduced[0], Attempts: r.Reproduced[1]}
-	out := &ReplayResult{Verdict: CannotTell, Retries: verdict.Retries{Limit: before.FixedAfter()}}
+	out := &ReplayResult{Verdict: CannotTell, Retries: verdict.Retries{Limit: before.AttemptsUntilFixed()}}
 	if over := o.Dialer.Transport(); over != r.Transport {
 		out.Reason = fmt.Sprintf("the finding is about %s, and this server is reached over %s", r.Transport, over)
 		return out, nil
@@ -78,7 +78,7 @@ func Replay(ctx context.Context, o Options, r *script.File) (*ReplayResult, erro
 		}
 		return out, nil
 	}
-	if why := server.missingTool(&r.Script); why != "" {
+	if why := server.whyUnplayable(&r.Script); why != "" {
 		out.Reason = why
 		return out, nil
 	}
@@ -137,9 +137,9 @@ func Replay(ctx context.Context, o Options, r *script.File) (*ReplayResult, erro
 	return out, nil
 }
 
-// RecurringCandidate plays a script on a fresh server, and returns the candidate with mistake m. It
+// ReproduceCandidate plays a script on a fresh server, and returns the candidate with mistake m. It
 // returns nil if there is none, if a discount voids it, or if operations were skipped.
-func RecurringCandidate(ctx context.Context, o Options, server *ServerInfo, sc script.Script, m verdict.Mistake) *Candidate {
+func ReproduceCandidate(ctx context.Context, o Options, server *ServerInfo, sc script.Script, m verdict.Mistake) *Candidate {
 	o = o.withDefaults()
 	executor := newExecutor(o)
 	executor.finalWait = FinalWait(m.Requirement)
@@ -183,10 +183,10 @@ func (x *Execution) whyInconclusive(law Law, requirement string) string {
 	return ""
 }
 
-// missingTool describes the first tool call of the script that cannot be played: the policy forbids
-// the tool, or the server does not list it, although it is one of Script.Tools. It returns "" if
-// there is none.
-func (s *ServerInfo) missingTool(sc *script.Script) string {
+// whyUnplayable describes the first tool call of the script that cannot be played: the policy
+// forbids the tool, or the server does not list it, although it is one of Script.Tools. It returns
+// "" if there is none.
+func (s *ServerInfo) whyUnplayable(sc *script.Script) string {
 	for _, c := range sc.ToolCalls() {
 		switch {
 		case slices.Contains(s.Callable, c.Tool):

@@ -238,7 +238,7 @@ func (s *search) evaluate(ctx context.Context, in input, x *Execution) {
 		s.executor.counts.novel.Add(int64(s.novelty.record(x, in.validity)))
 	}
 	for _, c := range mergeByExit(x, s.judge.candidates(s.Laws, x)) {
-		if c.Outcome <= verdict.Note && !isUnspecified(s.Laws, c.Law) || s.blamesLater(ctx, in, x, &c) || !s.claims.claim(c.Key()) {
+		if c.Outcome <= verdict.Note && !isUnspecified(s.Laws, c.Law) || s.blamesWrongRequest(ctx, in, x, &c) || !s.claims.claim(c.Key()) {
 			continue
 		}
 		if _, hangs := x.hungOperation(&c); hangs {

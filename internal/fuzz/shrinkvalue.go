@@ -23,7 +23,7 @@ func (k *shrinker) shrinkMessage(i int) {
 	if shorter := plain.Bytes(); len(shorter) < len(m.Raw) {
 		k.tryMessage(i, shorter)
 	}
-	if !k.isPlain(i, plain) {
+	if !k.hasExactBytes(i, plain) {
 		return // the exact bytes matter
 	}
 	k.shortenMethod(i)
@@ -38,8 +38,8 @@ func (k *shrinker) tryMessage(i int, message []byte) bool {
 	return k.tryChange(i, func(o *script.Operation) bool { o.Message = message; return true })
 }
 
-// isPlain reports whether the operation's message has exactly the bytes of m.
-func (k *shrinker) isPlain(i int, m script.Message) bool {
+// hasExactBytes reports whether the operation's message has exactly the bytes of m.
+func (k *shrinker) hasExactBytes(i int, m script.Message) bool {
 	return bytes.Equal(k.smallest.Operations[i].Message, m.Bytes())
 }
 

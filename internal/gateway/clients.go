@@ -23,7 +23,7 @@ func probeClients(ctx context.Context, v *visit) (any, error) {
 	defer other.Close()
 	const own, others = "those of the client", "those of the other client"
 	out := map[string]any{"results": own, "progress": own, "cancellations": own}
-	one, two, err := holdBoth(ctx, v, other, "-both")
+	one, two, err := holdBothCalls(ctx, v, other, "-both")
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func probeClients(ctx context.Context, v *visit) (any, error) {
 			}
 		}
 	}
-	one, two, err = holdBoth(ctx, v, other, "-cancelled")
+	one, two, err = holdBothCalls(ctx, v, other, "-cancelled")
 	if err != nil {
 		return nil, err
 	}
@@ -65,9 +65,9 @@ func probeClients(ctx context.Context, v *visit) (any, error) {
 	return out, err
 }
 
-// holdBoth has both clients call a tool, and waits until the upstream holds both calls. The mark of
-// each call is that of its client, followed by suffix.
-func holdBoth(ctx context.Context, v, other *visit, suffix string) (one, two *heldCall, err error) {
+// holdBothCalls has both clients call a tool, and waits until the upstream holds both calls. The
+// mark of each call is that of its client, followed by suffix.
+func holdBothCalls(ctx context.Context, v, other *visit, suffix string) (one, two *heldCall, err error) {
 	if one, err = v.holdCall(ctx, v.mark+suffix, sharedToken); err != nil {
 		return nil, nil, err
 	}

@@ -47,7 +47,7 @@ func Names() []string {
 func Compare(ctx context.Context, o Options) *verdict.Gateway {
 	g := &verdict.Gateway{Revision: o.Revision, Lost: []verdict.LostRequirement{}, Changes: []verdict.Change{}, Unchanged: []string{}, NotCompared: []verdict.NotCompared{}}
 	defer o.endReading()
-	names := o.namesOf(ctx, o.Direct)
+	names := o.readNames(ctx, o.Direct)
 	o.Direct.Upstream.names, o.Through.Upstream.names = names, names
 	for _, p := range probes() {
 		if ctx.Err() != nil {
@@ -109,10 +109,10 @@ func (o *Options) compare(ctx context.Context, p *probe) (*verdict.Change, error
 	return o.changeOf(p, direct, through, failed), nil
 }
 
-// namesOf returns the names of all tools and prompts, including extra, which the upstream offers
+// readNames returns the names of all tools and prompts, including extra, which the upstream offers
 // only at times. The keys of the outer map are those of nameLists. If no session can be opened, the
 // result has only extra.
-func (o *Options) namesOf(ctx context.Context, r Route) map[string]map[string]bool {
+func (o *Options) readNames(ctx context.Context, r Route) map[string]map[string]bool {
 	out := map[string]map[string]bool{}
 	for list := range nameLists {
 		out[list] = map[string]bool{extra: true}

@@ -137,7 +137,7 @@ func probeResults(ctx context.Context, v *visit) (any, error) {
 		note(tool, value, err)
 	}
 	for _, prompt := range []string{"hello", "everything"} {
-		value, err := v.promptResult(ctx, prompt, spec.MethodPromptsGet, func(name string) map[string]any { return map[string]any{"name": name} })
+		value, err := v.requestAboutPrompt(ctx, prompt, spec.MethodPromptsGet, func(name string) map[string]any { return map[string]any{"name": name} })
 		note("prompt "+prompt, value, err)
 	}
 	for _, uri := range []string{"demo://text/hello", "demo://image/dot"} {
@@ -151,7 +151,7 @@ func probeResults(ctx context.Context, v *visit) (any, error) {
 	err := v.requireCapability("completions")
 	var value any
 	if err == nil || !v.Revision().HasCompletionsCapability() {
-		value, err = v.promptResult(ctx, "greeting", spec.MethodComplete, func(name string) map[string]any {
+		value, err = v.requestAboutPrompt(ctx, "greeting", spec.MethodComplete, func(name string) map[string]any {
 			return map[string]any{"ref": map[string]any{"type": "ref/prompt", "name": name}, "argument": map[string]any{"name": "style", "value": "f"}}
 		})
 	}

@@ -117,8 +117,8 @@ func (u *Upstream) Close() {
 	u.http.Shutdown(ctx)
 }
 
-// Arrived returns the number of messages that reached the upstream.
-func (u *Upstream) Arrived() int {
+// CountArrived returns the number of messages that reached the upstream.
+func (u *Upstream) CountArrived() int {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return u.count
@@ -186,7 +186,7 @@ func (u *Upstream) keepPost(r *http.Request) io.ReadCloser {
 // serveHeld reports progress, holds the call until it is released or cancelled or longestHold has
 // passed, and responds with the mark.
 func (u *Upstream) serveHeld(c *refserver.Call, mark string) (any, *refserver.Error) {
-	h := u.holdFor(mark)
+	h := u.findOrAddHold(mark)
 	if token := wire.At(c.Params, "/_meta/progressToken"); token != nil {
 		c.Notify(spec.MethodProgress, map[string]any{"progressToken": token, "progress": h.number})
 	}
@@ -202,9 +202,9 @@ func (u *Upstream) serveHeld(c *refserver.Call, mark string) (any, *refserver.Er
 	return map[string]any{"content": []any{map[string]any{"type": "text", "text": mark}}}, nil
 }
 
-// holdFor returns the hold of the calls whose arguments have the mark, and creates it if there is
-// none yet.
-func (u *Upstream) holdFor(mark string) *hold {
+// findOrAddHold returns the hold of the calls whose arguments have the mark, and creates it if
+// there is none yet.
+func (u *Upstream) findOrAddHold(mark string) *hold {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	h := u.holds[mark]

@@ -209,7 +209,7 @@ func (v *visit) holdCall(ctx context.Context, mark, progressToken string) (*held
 	if err != nil {
 		return nil, err
 	}
-	c := &heldCall{hold: v.upstream.holdFor(mark), visit: v, id: v.NewID(), from: v.Record.Len(), sent: make(chan error, 1)}
+	c := &heldCall{hold: v.upstream.findOrAddHold(mark), visit: v, id: v.NewID(), from: v.Record.Len(), sent: make(chan error, 1)}
 	go func() { c.sent <- v.Send(ctx, v.Request(c.id, spec.MethodToolsCall, params)) }()
 	limit := time.NewTimer(v.Options().Timeout)
 	defer limit.Stop()
@@ -267,9 +267,9 @@ func (v *visit) received(method string, upTo int) []*wire.Message {
 // position returns the position of the next event in the transcript.
 func (v *visit) position() int { return v.Record.Len() }
 
-// promptResult returns the result of a request about a prompt of the upstream. The function params
-// builds the params of the request from the name under which this route offers the prompt.
-func (v *visit) promptResult(ctx context.Context, prompt, method string, params func(name string) map[string]any) (any, error) {
+// requestAboutPrompt returns the result of a request about a prompt of the upstream. The function
+// params builds the params of the request from the name under which this route offers the prompt.
+func (v *visit) requestAboutPrompt(ctx context.Context, prompt, method string, params func(name string) map[string]any) (any, error) {
 	name, err := v.offeredName(ctx, "prompts", prompt)
 	if err != nil {
 		return nil, err

@@ -64,8 +64,8 @@ func certainArguments(schema jsontext.Value, c certainChoices) (map[string]any, 
 	return o, nil
 }
 
-// NamesValue reports whether a schema itself names a valid value.
-func NamesValue(schema jsontext.Value) bool {
+// HasNamedValue reports whether a schema itself names a valid value.
+func HasNamedValue(schema jsontext.Value) bool {
 	o, _ := decode(schema).(map[string]any)
 	_, ok := certainChoices{}.namedValue(o)
 	return ok

@@ -40,7 +40,7 @@ func (c certainChoices) namedValue(o map[string]any) (any, bool) {
 		return v, true
 	}
 	var candidates []any
-	if options := c.selected(o); options != nil {
+	if options := c.requiredOptions(o); options != nil {
 		return options, true
 	}
 	standard, ok := o["default"]
@@ -65,17 +65,17 @@ func (c certainChoices) namedValue(o map[string]any) (any, bool) {
 	return nil, false
 }
 
-// selected returns the first options of a field that takes several of them (an array of options):
-// as many as the field requires, but at least one. It returns nil for any other field, for a field
-// with a default, and if c.agrees is not set.
-func (c certainChoices) selected(o map[string]any) []any {
+// requiredOptions returns the first options of a field that takes several of them (an array of
+// options): as many as the field requires, but at least one. It returns nil for any other field,
+// for a field with a default, and if c.agrees is not set.
+func (c certainChoices) requiredOptions(o map[string]any) []any {
 	items, _ := o["items"].(map[string]any)
 	if !c.agrees || o["default"] != nil || items == nil {
 		return nil
 	}
 	options, _ := items["enum"].([]any)
 	options = append(slices.Clone(options), titledOptions(items)...)
-	least, most := sizesOf(o, "minItems", "maxItems")
+	least, most := sizeLimits(o, "minItems", "maxItems")
 	if n := max(1, least); n <= min(most, len(options)) {
 		return options[:n]
 	}
@@ -181,7 +181,7 @@ func (c certainChoices) alternatives(all []any) []any {
 
 func (c certainChoices) typeName(names []string) string { return names[0] }
 
-func (c certainChoices) optional(o map[string]any, depth int) bool {
+func (c certainChoices) includesOptional(o map[string]any, depth int) bool {
 	return c.every && depth <= optionalDepth && !hasKeyword(o, "patternProperties")
 }
 

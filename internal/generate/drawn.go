@@ -38,7 +38,7 @@ func (d drawnChoices) typeName(names []string) string {
 	return rapid.SampledFrom(names).Draw(d.t, "type")
 }
 
-func (d drawnChoices) optional(_ map[string]any, depth int) bool {
+func (d drawnChoices) includesOptional(_ map[string]any, depth int) bool {
 	return depth < maxDepth/2 && drawChance(d.t, 50)
 }
 

@@ -36,8 +36,8 @@ type choices interface {
 	alternatives(all []any) []any
 	// typeName chooses one of the type names.
 	typeName(names []string) string
-	// optional reports whether to generate the next optional member of an object.
-	optional(o map[string]any, depth int) bool
+	// includesOptional reports whether to generate the next optional member of an object.
+	includesOptional(o map[string]any, depth int) bool
 	// elements returns how many elements to generate, and how many of them a valid array needs.
 	elements(o map[string]any, least, most int) (count, needed int)
 	// text returns a string. The caller checks its length.
@@ -53,10 +53,10 @@ type choices interface {
 // why there is none.
 func (d document) value(sub any, c choices) (any, error) {
 	g := generator{document: d, choices: c}
-	return g.follow(sub, 0)
+	return g.valueFor(sub, 0)
 }
 
-func (g *generator) follow(sub any, depth int) (any, error) {
+func (g *generator) valueFor(sub any, depth int) (any, error) {
 	g.visited++
 	if g.visited > maxSchemas || depth > maxDepth {
 		return nil, errors.New("the schema is too large, or without end")
@@ -82,18 +82,18 @@ func (g *generator) follow(sub any, depth int) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		return g.follow(target, depth+1)
+		return g.valueFor(target, depth+1)
 	case "anyOf", "oneOf":
 		return g.alternative(form, o, depth)
 	case "allOf":
 		all, _ := o[form].([]any)
-		return g.follow(g.merge(withoutKeyword(o, form), all...), depth+1)
+		return g.valueFor(g.merge(withoutKeyword(o, form), all...), depth+1)
 	case "object":
 		return g.object(o, depth)
 	case "array":
 		return g.array(o, depth)
 	case "string":
-		least, most := sizesOf(o, "minLength", "maxLength")
+		least, most := sizeLimits(o, "minLength", "maxLength")
 		s, err := g.choices.text(o, least, most)
 		if n := utf8.RuneCountInString(s); err == nil && (n < least || n > most) {
 			return nil, errors.New("a string of the length that is asked for can't be made")
@@ -144,7 +144,7 @@ func (g *generator) alternative(keyword string, o map[string]any, depth int) (v 
 		if !hasOnlyAnnotations(others) {
 			sub = g.merge(others, sub)
 		}
-		if v, err = g.follow(sub, depth+1); err == nil {
+		if v, err = g.valueFor(sub, depth+1); err == nil {
 			return v, nil
 		}
 	}
@@ -152,10 +152,10 @@ func (g *generator) alternative(keyword string, o map[string]any, depth int) (v 
 }
 
 func (g *generator) object(o map[string]any, depth int) (any, error) {
-	least, most := sizesOf(o, "minProperties", "maxProperties")
+	least, most := sizeLimits(o, "minProperties", "maxProperties")
 	out := map[string]any{}
 	add := func(name string) error {
-		v, err := g.follow(memberSchema(o, name), depth+1)
+		v, err := g.valueFor(memberSchema(o, name), depth+1)
 		if err == nil {
 			out[name] = v
 		}
@@ -172,7 +172,7 @@ func (g *generator) object(o map[string]any, depth int) (any, error) {
 	}
 	properties, _ := o["properties"].(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(properties)) {
-		if _, required := out[name]; !required && len(out) < most && g.choices.optional(o, depth) {
+		if _, required := out[name]; !required && len(out) < most && g.choices.includesOptional(o, depth) {
 			_ = add(name) // without a value, the member is left out
 		}
 	}
@@ -188,7 +188,7 @@ func (g *generator) object(o map[string]any, depth int) (any, error) {
 }
 
 func (g *generator) array(o map[string]any, depth int) (any, error) {
-	least, most := sizesOf(o, "minItems", "maxItems")
+	least, most := sizeLimits(o, "minItems", "maxItems")
 	if least > most {
 		return nil, errors.New("an array has to have more elements than it may have")
 	}
@@ -200,7 +200,7 @@ func (g *generator) array(o map[string]any, depth int) (any, error) {
 		if i < len(first) {
 			sub = first[i]
 		}
-		v, err := g.follow(sub, depth+1)
+		v, err := g.valueFor(sub, depth+1)
 		if err != nil && i < needed {
 			return nil, err
 		}

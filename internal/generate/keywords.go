@@ -189,9 +189,9 @@ func sizeOf(v any) (size int, ok bool) {
 	return int(n), ok && n >= 0
 }
 
-// sizesOf returns the limits of a size, which two keywords such as minItems and maxItems set.
+// sizeLimits returns the limits of a size, which two keywords such as minItems and maxItems set.
 // Without the keywords they are 0 and math.MaxInt.
-func sizesOf(o map[string]any, minimum, maximum string) (least, most int) {
+func sizeLimits(o map[string]any, minimum, maximum string) (least, most int) {
 	least, _ = sizeOf(o[minimum])
 	most, ok := sizeOf(o[maximum])
 	if !ok {

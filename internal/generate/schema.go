@@ -25,7 +25,7 @@ func NewSchema(raw jsontext.Value, r spec.Revision) *Schema {
 
 // Refuses reports whether the validator rejects the value.
 func (s *Schema) Refuses(v any) bool {
-	return len(s.validator.CheckStructured(s.raw, wire.JSON(v))) > 0
+	return len(s.validator.CheckStructuredContent(s.raw, wire.JSON(v))) > 0
 }
 
 // maxAttempts is the number of attempts to draw a valid value.

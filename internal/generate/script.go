@@ -225,13 +225,13 @@ func (m *maker) addTaskCall(conversation int) {
 func (m *maker) addTaskRequest(conversation int, method string) {
 	from := rapid.SampledFrom(m.conversations[conversation].tasks).Draw(m.t, "task")
 	m.addRequestOf(conversation, method, members{{"taskId", jsontext.Value(`""`)}})
-	m.copyIntoLast(from, "/result/task/taskId", "taskId")
+	m.copyFromResponse(from, "/result/task/taskId", "taskId")
 }
 
-// copyIntoLast makes the last message take a value from the response to the earlier request with
-// this id. The argument from is the JSON pointer of the value in the response. The argument into is
-// the name of the member of params that receives the value.
-func (m *maker) copyIntoLast(id wire.ID, from, into string) {
+// copyFromResponse makes the last message take a value from the response to the earlier request
+// with this id. The argument from is the JSON pointer of the value in the response. The argument
+// into is the name of the member of params that receives the value.
+func (m *maker) copyFromResponse(id wire.ID, from, into string) {
 	last := &m.out[len(m.out)-1]
 	last.Take = append(last.Take, script.Take{ID: script.Bytes(id.Raw()), From: from, Into: into})
 }
@@ -340,7 +340,7 @@ func (m *maker) addPage(conversation int) {
 func (m *maker) addNextPage(conversation int, method string, before []wire.ID) {
 	from := rapid.SampledFrom(before).Draw(m.t, "page")
 	m.addRequestOf(conversation, method, members{{"cursor", jsontext.Value(`""`)}})
-	m.copyIntoLast(from, "/result/nextCursor", "cursor")
+	m.copyFromResponse(from, "/result/nextCursor", "cursor")
 }
 
 func (m *maker) addFence(conversation int) {
@@ -365,19 +365,19 @@ func (m *maker) addAnswer(conversation int) {
 		methods = methods[1:]
 	}
 	o := script.Operation{Do: script.Answer, On: conversation, Method: rapid.SampledFrom(methods).Draw(m.t, "method")}
-	o.Reply = replyTo(m.t, o.Method)
+	o.Reply = drawReply(m.t, o.Method)
 	m.add(o)
 }
 
-// replyTo draws a response that a client may send.
-func replyTo(t *rapid.T, method string) *script.Reply {
+// drawReply draws a response that a client may send.
+func drawReply(t *rapid.T, method string) *script.Reply {
 	if drawChance(t, 20) && method != spec.MethodPing {
 		return &script.Reply{Code: rapid.SampledFrom([]int64{-1, -32603, -32601, -32000}).Draw(t, "code")}
 	}
 	switch method {
 	case spec.MethodRootsList:
 		var roots members
-		roots.addText("uri", "file:///"+uriPath(t))
+		roots.addText("uri", "file:///"+drawURIPath(t))
 		return &script.Reply{Result: script.Bytes(`{"roots":[` + string(roots.bytes()) + `]}`)}
 	case spec.MethodSampling:
 		return &script.Reply{Result: script.Bytes(`{"role":"assistant","model":"none","content":{"type":"text","text":` + string(wire.Quote(anyText.Draw(t, "answer"))) + `}}`)}
@@ -388,7 +388,7 @@ func replyTo(t *rapid.T, method string) *script.Reply {
 	}
 }
 
-func uriPath(t *rapid.T) string { return someNames.Draw(t, "path") }
+func drawURIPath(t *rapid.T) string { return someNames.Draw(t, "path") }
 
 func (m *maker) addClose(conversation int) {
 	m.add(script.Operation{Do: script.Close, On: conversation})

@@ -121,7 +121,7 @@ func (m *maker) addWithNewIDs(conversation int, seed []script.Operation) {
 			}
 			continue
 		case o.Do == script.Send && o.Violates != "":
-			if !m.renameWrong(h, &o) {
+			if !m.renameInvalidRequest(h, &o) {
 				continue
 			}
 		case (o.Do == script.Send || o.Do == script.Cancel) && !m.rename(h, &o, renamed):
@@ -185,8 +185,8 @@ func (m *maker) rename(h *conversation, o *script.Operation, renamed map[string]
 	return true
 }
 
-// renameWrong gives a request with invalid params a new id.
-func (m *maker) renameWrong(h *conversation, o *script.Operation) bool {
+// renameInvalidRequest gives a request with invalid params a new id.
+func (m *maker) renameInvalidRequest(h *conversation, o *script.Operation) bool {
 	read := wire.Parse(o.Message)
 	if len(read.Messages) != 1 || read.Messages[0].Kind != wire.Request {
 		return false

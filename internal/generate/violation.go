@@ -69,7 +69,7 @@ func (b *breaker) visit(sub, v any, at string, put func(any), depth int) {
 	if all, ok := o["enum"].([]any); ok {
 		b.add("enum", at, func() { put(valueNotIn(all)) })
 	}
-	b.mistype(o, at, put)
+	b.addTypeViolation(o, at, put)
 	if all, ok := o["allOf"].([]any); ok {
 		for _, one := range all {
 			b.visit(one, v, at, put, depth+1)
@@ -77,19 +77,19 @@ func (b *breaker) visit(sub, v any, at string, put func(any), depth int) {
 	}
 	switch v := v.(type) {
 	case string:
-		b.text(o, v, at, put)
+		b.addTextViolations(o, v, at, put)
 	case json.Number:
-		b.number(o, v, at, put)
+		b.addNumberViolations(o, v, at, put)
 	case []any:
-		b.array(o, v, at, put, depth)
+		b.addArrayViolations(o, v, at, put, depth)
 	case map[string]any:
-		b.object(o, v, at, depth)
+		b.addObjectViolations(o, v, at, depth)
 	}
 }
 
-// mistype adds a value of another type, but never null, which servers often
+// addTypeViolation adds a value of another type, but never null, which servers often
 // treat like a missing value.
-func (b *breaker) mistype(o map[string]any, at string, put func(any)) {
+func (b *breaker) addTypeViolation(o map[string]any, at string, put func(any)) {
 	types := typesOf(o)
 	if len(types) == 0 {
 		return
@@ -113,7 +113,7 @@ func (b *breaker) mistype(o map[string]any, at string, put func(any)) {
 	}
 }
 
-func (b *breaker) text(o map[string]any, v, at string, put func(any)) {
+func (b *breaker) addTextViolations(o map[string]any, v, at string, put func(any)) {
 	if least, ok := sizeOf(o["minLength"]); ok && least > 0 {
 		b.add("minLength", at, func() { put(repeatTo("a", least-1)[:least-1]) })
 	}
@@ -131,7 +131,7 @@ func (b *breaker) text(o map[string]any, v, at string, put func(any)) {
 	}
 }
 
-func (b *breaker) number(o map[string]any, v json.Number, at string, put func(any)) {
+func (b *breaker) addNumberViolations(o map[string]any, v json.Number, at string, put func(any)) {
 	for _, k := range []struct {
 		keyword string
 		step    float64
@@ -150,7 +150,7 @@ func (b *breaker) number(o map[string]any, v json.Number, at string, put func(an
 	}
 }
 
-func (b *breaker) array(o map[string]any, v []any, at string, put func(any), depth int) {
+func (b *breaker) addArrayViolations(o map[string]any, v []any, at string, put func(any), depth int) {
 	if least, ok := sizeOf(o["minItems"]); ok && least > 0 && len(v) >= least {
 		b.add("minItems", at, func() { put(v[:least-1]) })
 	}
@@ -180,7 +180,7 @@ func (b *breaker) array(o map[string]any, v []any, at string, put func(any), dep
 	}
 }
 
-func (b *breaker) object(o, v map[string]any, at string, depth int) {
+func (b *breaker) addObjectViolations(o, v map[string]any, at string, depth int) {
 	required, _ := o["required"].([]any)
 	for _, r := range required {
 		if name, ok := r.(string); ok {

@@ -144,7 +144,7 @@ type Tools map[string][]Argument
 func (t Tools) AddList(result jsontext.Value) {
 	for _, tool := range wire.Elements(wire.At(result, "/tools")) {
 		if name, ok := wire.Text(wire.At(tool, "/name")); ok {
-			t[name] = Arguments(wire.At(tool, "/inputSchema"))
+			t[name] = MirroredArguments(wire.At(tool, "/inputSchema"))
 		}
 	}
 }
@@ -155,9 +155,9 @@ const (
 	maxDepth = 16
 )
 
-// Arguments returns the arguments that headers mirror according to the schema of a tool's
+// MirroredArguments returns the arguments that headers mirror according to the schema of a tool's
 // input.
-func Arguments(schema jsontext.Value) []Argument { return mirroredArguments(schema, nil) }
+func MirroredArguments(schema jsontext.Value) []Argument { return mirroredArguments(schema, nil) }
 
 // mirroredArguments returns the annotated properties of a schema, including those nested in
 // objects.

@@ -24,9 +24,9 @@ func Dialer(options func() refserver.Options) transport.Dialer {
 	})
 }
 
-// Misbehaving returns a dialer for reference servers that misbehave. seams is
+// MisbehavingDialer returns a dialer for reference servers that misbehave. seams is
 // called for each server; nil means servers that conform.
-func Misbehaving(seams func() refserver.Seams) transport.Dialer {
+func MisbehavingDialer(seams func() refserver.Seams) transport.Dialer {
 	return Dialer(func() refserver.Options {
 		if seams == nil {
 			return refserver.Options{}

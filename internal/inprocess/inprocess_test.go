@@ -15,8 +15,8 @@ func TestEachServerIsItsOwn(t *testing.T) {
 	made := 0
 	for name, d := range map[string]transport.Dialer{
 		"options": inprocess.Dialer(func() refserver.Options { made++; return refserver.Options{} }),
-		"seams":   inprocess.Misbehaving(func() refserver.Seams { made++; return refserver.Seams{} }),
-		"neither": inprocess.Misbehaving(nil),
+		"seams":   inprocess.MisbehavingDialer(func() refserver.Seams { made++; return refserver.Seams{} }),
+		"neither": inprocess.MisbehavingDialer(nil),
 		"nothing": inprocess.Dialer(nil),
 	} {
 		made = 0

@@ -186,16 +186,16 @@ func TestArgumentsFit(t *testing.T) {
 			return
 		}
 		v := schema.For(spec.V20251125)
-		if wrong := v.CheckStructured(input, wire.JSON(got)); len(wrong) > 0 {
+		if wrong := v.CheckStructuredContent(input, wire.JSON(got)); len(wrong) > 0 {
 			t.Fatalf("%s does not fit %s: %v", wire.JSON(got), input, wrong)
 		}
 		for _, more := range tool.MoreArguments() {
-			if wrong := v.CheckStructured(input, wire.JSON(more)); len(wrong) > 0 {
+			if wrong := v.CheckStructuredContent(input, wire.JSON(more)); len(wrong) > 0 {
 				t.Fatalf("%s does not fit %s: %v", wire.JSON(more), input, wrong)
 			}
 		}
 		for _, w := range tool.WrongArguments() {
-			if len(v.CheckStructured(input, wire.JSON(w.Arguments))) == 0 {
+			if len(v.CheckStructuredContent(input, wire.JSON(w.Arguments))) == 0 {
 				t.Fatalf("%s: %s fits %s", w.What, wire.JSON(w.Arguments), input)
 			}
 		}

@@ -19,10 +19,10 @@ var askingWords = map[Role]*lazyregexp.Regexp{
 // are megabytes long.
 const maxSearched = 16 << 10
 
-// Askers returns the callable tools that seem to send the client the requests of the role: first
-// those for which the role is configured or learned, then those whose names suggest the role, then
-// those whose descriptions do.
-func (v *Inventory) Askers(role Role) []Tool {
+// AskingTools returns the callable tools that seem to send the client the requests of the role:
+// first those for which the role is configured or learned, then those whose names suggest the role,
+// then those whose descriptions do.
+func (v *Inventory) AskingTools(role Role) []Tool {
 	var known []Tool
 	for _, f := range v.usableFixtures(role) {
 		t, _ := v.Tool(f.Tool)

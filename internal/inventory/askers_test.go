@@ -23,7 +23,7 @@ func TestAskers(t *testing.T) {
 		AsksRoots:       {"get-roots-list", "where", "add"}, // the last is a harmless false match
 	} {
 		var got []string
-		for _, tool := range v.Askers(topic) {
+		for _, tool := range v.AskingTools(topic) {
 			got = append(got, tool.Name)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {

@@ -14,10 +14,10 @@ import (
 
 // A fixtureCall is a call of a fixture in one conversation.
 type fixtureCall struct {
-	outcome *fixtureOutcome
-	request *transcript.Request
-	open    bool
-	canShow bool // the call can show whether the fixture plays its role
+	outcome     *fixtureOutcome
+	request     *transcript.Request
+	open        bool
+	mayShowRole bool // the call can show whether the fixture plays its role
 	// before is the content, before the call, of the list or resource that the call should change;
 	// known is set if that content was read.
 	before string
@@ -66,7 +66,7 @@ func (s *callHistory) recordCall(d FixtureOutcomes, rev spec.Revision, r *transc
 			}
 			w := &fixtureCall{outcome: one, request: r, open: true}
 			token := wire.IDAt(m.Params(), "/_meta/progressToken").IsPresent()
-			w.canShow = s.canShow(one.Role, rev, token)
+			w.mayShowRole = s.mayShowRole(one.Role, rev, token)
 			one.asked = one.asked || token
 			w.before, w.known = s.contents[one.changedContent()]
 			s.forget(one.changedContent()) // a second call may undo what this one does
@@ -83,9 +83,9 @@ func (s *callHistory) forget(what string) {
 	}
 }
 
-// canShow reports whether a call at this point can show that its tool plays the role. token is set
-// if the call has a progress token.
-func (s *callHistory) canShow(role Role, rev spec.Revision, token bool) bool {
+// mayShowRole reports whether a call at this point can show that its tool plays the role. token is
+// set if the call has a progress token.
+func (s *callHistory) mayShowRole(role Role, rev spec.Revision, token bool) bool {
 	switch role {
 	case Slow:
 		return true
@@ -136,10 +136,10 @@ func (s *callHistory) recordResponse(r *transcript.Request, e *transcript.Event,
 		} else {
 			w.outcome.worked = true
 		}
-		if w.canShow && w.outcome.changedContent() == "" {
+		if w.mayShowRole && w.outcome.changedContent() == "" {
 			w.outcome.calls++
 		}
-		w.outcome.done = w.outcome.done || w.outcome.Role.ShownBy(m)
+		w.outcome.done = w.outcome.done || w.outcome.Role.IsShownBy(m)
 	}
 	s.recordEnd(r, e.At)
 }

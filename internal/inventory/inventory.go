@@ -58,7 +58,7 @@ type Inventory struct {
 	Incomplete    map[string]string
 	config        Config
 	hasUnanswered bool             // a list request got no response
-	learned       func() []Learned // see LearnBy; nil if it was not called
+	learnRoles    func() []Learned // see SetLearned; nil if it was not called
 	unknownOf     struct {         // see unknownTools
 		sync.Once
 		tools []Tool

@@ -134,7 +134,7 @@ func TestOwnFixturesComeFirst(t *testing.T) {
 	if diff := cmp.Diff([]string{"unsafe", "mine", "slow"}, got); diff != "" {
 		t.Errorf("slow tools (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"mine", "test_sampling"}, names(v.Askers(AsksSampling))); diff != "" {
+	if diff := cmp.Diff([]string{"mine", "test_sampling"}, names(v.AskingTools(AsksSampling))); diff != "" {
 		t.Errorf("askers (-want +got):\n%s", diff)
 	}
 }

@@ -67,20 +67,20 @@ func (v *Inventory) canShowRole(role Role) bool {
 // changing are the roles of tools that cannot be read-only.
 var changing = []Role{ChangesTools, ChangesResources, ChangesPrompts, ChangesResource}
 
-// LearnBy sets the function that returns what Learn found in an inventory of the same server. The
-// inventory calls it, from any goroutine, when a role is needed that no tool is known to play.
-func (v *Inventory) LearnBy(learned func() []Learned) { v.learned = learned }
+// SetLearned sets the function that returns what Learn found in an inventory of the same server.
+// The inventory calls it, from any goroutine, when a role is needed that no tool is known to play.
+func (v *Inventory) SetLearned(learned func() []Learned) { v.learnRoles = learned }
 
 // learnedFixtures returns the learned fixtures of the role whose tools have the same schema in this
 // inventory. It returns none if no unknown tool can play the role, or if the policy does not allow
 // calls of a tool that is known to play the role.
 func (v *Inventory) learnedFixtures(role Role) []usableFixture {
 	mayPlay := func(t Tool) bool { return !t.ReadOnly || !slices.Contains(changing, role) }
-	if v.learned == nil || !v.canShowRole(role) || !slices.ContainsFunc(v.unknownTools(), mayPlay) || len(v.BarredTools(role)) > 0 {
+	if v.learnRoles == nil || !v.canShowRole(role) || !slices.ContainsFunc(v.unknownTools(), mayPlay) || len(v.BarredTools(role)) > 0 {
 		return nil
 	}
 	var out []usableFixture
-	for _, f := range v.learned() {
+	for _, f := range v.learnRoles() {
 		t, ok := v.Tool(f.Tool)
 		if f.Role == role && ok && bytes.Equal(f.schema, wire.At(t.Raw, "/inputSchema")) {
 			out = append(out, usableFixture{Fixture: f.Fixture, learned: true, takes: f.takes})
@@ -214,7 +214,7 @@ func withNumber(t Tool, arguments map[string]any) map[string]any {
 	out := maps.Clone(arguments)
 	for name, v := range arguments {
 		_, words := wire.Members(properties[name])
-		if v == "text" && words["pattern"] == nil && !generate.NamesValue(properties[name]) && hasRoomForNumber(words["maxLength"]) {
+		if v == "text" && words["pattern"] == nil && !generate.HasNamedValue(properties[name]) && hasRoomForNumber(words["maxLength"]) {
 			out[name] = "text {count}"
 		}
 	}
@@ -246,7 +246,7 @@ func (l *learner) observeCall(ctx context.Context, t Tool, arguments map[string]
 	}
 	r := l.c.Do(ctx, spec.MethodToolsCall, params, client.Within(learnCall))
 	s := callObservation{alive: l.c.Alive() && l.c.Fence(ctx) == nil}
-	if r.Succeeded() && !Fails.ShownBy(r.Message) {
+	if r.Succeeded() && !Fails.IsShownBy(r.Message) {
 		s.took = r.Event.At - r.Sent.At
 	}
 	for _, m := range transcript.Messages(l.c.Record.From(from), transcript.Received) {

@@ -94,7 +94,7 @@ func TestLearn(t *testing.T) {
 	learned := v.Learn(t.Context(), c)
 	c.Close()
 
-	v.LearnBy(func() []Learned { return learned })
+	v.SetLearned(func() []Learned { return learned })
 	got := map[Role]string{}
 	for _, role := range Roles() {
 		for _, k := range v.KnownCalls(role) {
@@ -113,7 +113,7 @@ func TestLearn(t *testing.T) {
 	if diff := cmp.Diff([]string{"t1 {}", "t2 {}", "t3 {}", `t4 {"text":"text"}`, "t6 {}", `t4 {"text":"text 2"}`}, called); diff != "" {
 		t.Errorf("calls (-want +got):\n%s", diff)
 	}
-	if tools := v.Askers(AsksRoots); len(tools) != 1 || tools[0].Name != "t3" {
+	if tools := v.AskingTools(AsksRoots); len(tools) != 1 || tools[0].Name != "t3" {
 		t.Errorf("askers: %v", tools)
 	}
 }
@@ -126,7 +126,7 @@ func TestLearnsNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			v, _ := takeInventory(t, config, `{"tools":{}}`, func(string, string) string { return oneLine(oddTools) })
-			v.LearnBy(func() []Learned { t.Error("calls were made"); return nil })
+			v.SetLearned(func() []Learned { t.Error("calls were made"); return nil })
 			if v.HasCall(Slow) {
 				t.Error("a slow tool is known")
 			}

@@ -59,10 +59,10 @@ func (r Role) ExistsIn(rev spec.Revision) bool {
 	}
 }
 
-// ShownBy reports whether a response to tools/call shows that the call plays the role: the result
+// IsShownBy reports whether a response to tools/call shows that the call plays the role: the result
 // has isError, is structured, or has content of the role's kind. It returns false for roles that no
 // response can show.
-func (r Role) ShownBy(response *wire.Message) bool {
+func (r Role) IsShownBy(response *wire.Message) bool {
 	result := response.Result()
 	kind := map[Role]string{
 		GivesText: "text", GivesImage: "image", GivesAudio: "audio", GivesResource: "resource", GivesLink: "resource_link",

@@ -123,7 +123,7 @@ func (r *run) runSession(ctx context.Context, sign string, requests int, pace *p
 // sendRequests performs tasks in turn until they have sent at least the given number of requests.
 func (r *run) sendRequests(ctx context.Context, c *client.Conversation, sign string, requests int, pace *pace) {
 	for i, made := 0, 0; made < requests; i++ {
-		task := tasks[i%len(tasks)]
+		task := operations[i%len(operations)]
 		pace.wait(ctx, task.requests)
 		began := time.Now()
 		if complaint := task.do(ctx, c, sign); complaint != "" {

@@ -11,9 +11,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// task is one request, or several that belong together. The function do sends them, and returns a
-// complaint, or "" if all is well.
-type task struct {
+// operation is one request, or several that belong together. The function do sends them, and
+// returns a complaint, or "" if all is well.
+type operation struct {
 	name     string
 	requests int // number of requests that the client sends
 	do       func(ctx context.Context, c *client.Conversation, sign string) string
@@ -22,14 +22,14 @@ type task struct {
 // tasks are the operations that each session performs in turn. Where possible,
 // results contain the sign (a unique string) of their session, so that a result
 // in the wrong session is detected.
-var tasks = []task{
-	requestTask(spec.MethodPing, nil),
-	requestTask(spec.MethodToolsList, nil),
-	callTask("echo", func(sign string) map[string]any { return map[string]any{"text": sign} }, true),
-	requestTask(spec.MethodResourcesRead, map[string]any{"uri": "demo://text/hello"}),
-	callTask("slow", func(string) map[string]any { return map[string]any{"durationMs": 4, "steps": 2} }, false),
-	requestTask(spec.MethodPromptsList, nil),
-	callTask("add", func(string) map[string]any { return map[string]any{"a": 1, "b": 2} }, false),
+var operations = []operation{
+	requestOperation(spec.MethodPing, nil),
+	requestOperation(spec.MethodToolsList, nil),
+	callOperation("echo", func(sign string) map[string]any { return map[string]any{"text": sign} }, true),
+	requestOperation(spec.MethodResourcesRead, map[string]any{"uri": "demo://text/hello"}),
+	callOperation("slow", func(string) map[string]any { return map[string]any{"durationMs": 4, "steps": 2} }, false),
+	requestOperation(spec.MethodPromptsList, nil),
+	callOperation("add", func(string) map[string]any { return map[string]any{"a": 1, "b": 2} }, false),
 	{"a subscription", 2, func(ctx context.Context, c *client.Conversation, sign string) string {
 		note := map[string]any{"uri": "demo://note"}
 		if text := complaintAbout(c.Do(ctx, spec.MethodResourcesSubscribe, note)); text != "" {
@@ -37,8 +37,8 @@ var tasks = []task{
 		}
 		return complaintAbout(c.Do(ctx, spec.MethodToolsCall, map[string]any{"name": "update-resource", "arguments": map[string]any{"text": sign}}))
 	}},
-	callTask("ask-sampling", func(string) map[string]any { return map[string]any{"prompt": "Say a word."} }, true),
-	requestTask(spec.MethodResourcesList, nil),
+	callOperation("ask-sampling", func(string) map[string]any { return map[string]any{"prompt": "Say a word."} }, true),
+	requestOperation(spec.MethodResourcesList, nil),
 	{"a cancellation", 2, func(ctx context.Context, c *client.Conversation, sign string) string {
 		id := c.NewID()
 		if err := c.Send(ctx, c.Request(id, spec.MethodToolsCall, callParams("slow", map[string]any{"durationMs": 2000}, sign))); err != nil {
@@ -49,19 +49,19 @@ var tasks = []task{
 		}
 		return complaintAbout(c.Do(ctx, spec.MethodPing, nil))
 	}},
-	callTask("log", func(sign string) map[string]any { return map[string]any{"level": "error", "text": sign} }, false),
+	callOperation("log", func(sign string) map[string]any { return map[string]any{"level": "error", "text": sign} }, false),
 }
 
-func requestTask(method string, params map[string]any) task {
-	return task{method, 1, func(ctx context.Context, c *client.Conversation, _ string) string {
+func requestOperation(method string, params map[string]any) operation {
+	return operation{method, 1, func(ctx context.Context, c *client.Conversation, _ string) string {
 		return complaintAbout(c.Do(ctx, method, params))
 	}}
 }
 
-// callTask returns a task that calls a tool. If the parameter returns is true, the result must
+// callOperation returns a task that calls a tool. If the parameter returns is true, the result must
 // contain the sign.
-func callTask(tool string, arguments func(sign string) map[string]any, returns bool) task {
-	return task{"the tool " + tool, 1, func(ctx context.Context, c *client.Conversation, sign string) string {
+func callOperation(tool string, arguments func(sign string) map[string]any, returns bool) operation {
+	return operation{"the tool " + tool, 1, func(ctx context.Context, c *client.Conversation, sign string) string {
 		r := c.Do(ctx, spec.MethodToolsCall, callParams(tool, arguments(sign), sign))
 		if text := complaintAbout(r); text != "" {
 			return text

@@ -62,7 +62,7 @@ func (s *Server) Authorize(ctx context.Context, client Client, b Browser) (*Logi
 		_ = web.Close()
 		<-served
 	}()
-	if f.client, err = s.clientFor(ctx, client, f.redirect); err != nil {
+	if f.client, err = s.ensureClient(ctx, client, f.redirect); err != nil {
 		return nil, err
 	}
 	for round := 1; ; round++ {
@@ -112,10 +112,10 @@ type flow struct {
 	strayed  sync.Once         // reports the first response of another login
 }
 
-// isOwn reports whether an authorization response has the state of the flow. Only the first
+// checkState reports whether an authorization response has the state of the flow. Only the first
 // response without it is reported to the user, because a web page may cause any number of such
 // responses.
-func (f *flow) isOwn(q url.Values) bool {
+func (f *flow) checkState(q url.Values) bool {
 	state := f.state.Load()
 	own := state != nil && subtle.ConstantTimeCompare([]byte(q.Get("state")), []byte(*state)) == 1
 	if !own && f.say != nil {
@@ -174,7 +174,7 @@ func (f *flow) awaitCode(ctx context.Context, pasted <-chan string) (string, err
 		case <-ctx.Done():
 			return "", context.Cause(ctx)
 		}
-		if f.isOwn(q) {
+		if f.checkState(q) {
 			return f.validatedCode(q)
 		}
 	}

@@ -53,7 +53,7 @@ func Describe(ctx context.Context, client *http.Client, u *url.URL) (*Resource, 
 // was no response.
 func (r *reader) describe(ctx context.Context) (about *Resource, status int, err error) {
 	u := r.server
-	status, challenge, err := r.challenge(ctx, "")
+	status, challenge, err := r.requestChallenge(ctx, "")
 	if err != nil {
 		return nil, 0, newError(ctx, fmt.Sprintf("the server can't be reached: %v", err), "check the URL, and that the server runs")
 	}
@@ -98,7 +98,7 @@ func Discover(ctx context.Context, client *http.Client, u *url.URL) (*Server, er
 	if errors.Is(err, errUndescribed) {
 		s := &Server{Resource: Resource{URL: u, ID: u.String()}, HTTP: client}
 		asks := status == http.StatusUnauthorized || status == http.StatusForbidden
-		if (asks || !slices.Contains(absentStatuses, status)) && s.readRoot(ctx, r, asks) {
+		if (asks || !slices.Contains(absentStatuses, status)) && s.discoverAtHostRoot(ctx, r, asks) {
 			return s, nil
 		}
 		if !asks && ctx.Err() == nil {
@@ -197,12 +197,12 @@ func (s *Server) useMetadata(m *metadata) error {
 // offlineAccess is the scope of refresh tokens (OpenID Connect Core, section 11).
 const offlineAccess = "offline_access"
 
-// readRoot looks for an authorization server at the root of the MCP server's host, and reports
-// whether it found one. A metadata document there is sufficient. Without one, and only if asks is
-// true, which means that the MCP server requires a token, readRoot requests the default path
-// /authorize, and reports whether that exists (MCP 2025-03-26,
+// discoverAtHostRoot looks for an authorization server at the root of the MCP server's host, and
+// reports whether it found one. A metadata document there is sufficient. Without one, and only if
+// asks is true, which means that the MCP server requires a token, discoverAtHostRoot requests the
+// default path /authorize, and reports whether that exists (MCP 2025-03-26,
 // basic/authorization#fallbacks-for-servers-without-metadata-discovery).
-func (s *Server) readRoot(ctx context.Context, r *reader, asks bool) bool {
+func (s *Server) discoverAtHostRoot(ctx context.Context, r *reader, asks bool) bool {
 	root := &url.URL{Scheme: s.URL.Scheme, Host: s.URL.Host}
 	s.Issuer = root.String()
 	if s.readMetadata(ctx, r, []*url.URL{oauth.RootServerMetadataURL(s.URL)}) == nil {
@@ -229,10 +229,10 @@ func withinAnswerTime(ctx context.Context) (context.Context, context.CancelFunc)
 	return clock.WithTimeout(transcript.WithClock(ctx, &clock), answerTime, context.DeadlineExceeded)
 }
 
-// challenge sends a request with the token, or with none if it is "", and returns the status and
-// the Bearer challenge of the response, if any. The body of the request, an empty object, is not a
-// JSON-RPC message and has no effect.
-func (r *reader) challenge(ctx context.Context, token string) (status int, c oauth.Challenge, err error) {
+// requestChallenge sends a request with the token, or with none if it is "", and returns the status
+// and the Bearer challenge of the response, if any. The body of the request, an empty object, is
+// not a JSON-RPC message and has no effect.
+func (r *reader) requestChallenge(ctx context.Context, token string) (status int, c oauth.Challenge, err error) {
 	limited, cancel := withinAnswerTime(ctx)
 	defer cancel()
 	q, err := http.NewRequestWithContext(limited, http.MethodPost, r.server.String(), strings.NewReader("{}"))
@@ -264,7 +264,7 @@ func (r *reader) challenge(ctx context.Context, token string) (status int, c oau
 // insufficient_scope (MCP, basic/authorization#step-up-authorization-flow), otherwise nil. They may
 // include scopes of the token.
 func (s *Server) MissingScopes(ctx context.Context, token string) []string {
-	status, c, err := (&reader{s.HTTP, s.URL}).challenge(ctx, token)
+	status, c, err := (&reader{s.HTTP, s.URL}).requestChallenge(ctx, token)
 	if err != nil || status != http.StatusForbidden || c.Param("error") != "insufficient_scope" {
 		return nil
 	}

@@ -47,11 +47,11 @@ type Client struct {
 	Secret string `json:"secret,omitempty"` // "" for a public client
 }
 
-// ClientCredentials gets a token with the client credentials grant (OAuth 2.1, section 4.2). It
+// ObtainClientToken gets a token with the client credentials grant (OAuth 2.1, section 4.2). It
 // returns the token and a source, which gets a new token when one expires. If the server demands
-// more scopes than the token has, ClientCredentials gets another token, up to maxRounds in all.
+// more scopes than the token has, ObtainClientToken gets another token, up to maxRounds in all.
 // The error is an *Error, or the context's.
-func (s *Server) ClientCredentials(ctx context.Context, client Client) (oauth2.TokenSource, *oauth2.Token, error) {
+func (s *Server) ObtainClientToken(ctx context.Context, client Client) (oauth2.TokenSource, *oauth2.Token, error) {
 	for round := 1; ; round++ {
 		source := s.credentials(ctx, client)
 		token, err := source.Token()

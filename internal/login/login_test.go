@@ -142,7 +142,7 @@ func (w *world) login(t *testing.T) (token string, err error) {
 	if err != nil {
 		return "", err
 	}
-	_, granted, err := s.ClientCredentials(t.Context(), Client{"me", secret})
+	_, granted, err := s.ObtainClientToken(t.Context(), Client{"me", secret})
 	if err != nil {
 		return "", err
 	}

@@ -37,7 +37,7 @@ func (f *flow) handler(path string) http.Handler {
 			return
 		}
 		about := struct{ Title, Text string }{"Back to the terminal", "It says whether you are logged in. You can close this page."}
-		own := f.isOwn(q)
+		own := f.checkState(q)
 		switch {
 		case !own:
 			about.Title, about.Text = "Not logged in", "This address belongs to another login. Use the one that the terminal shows."

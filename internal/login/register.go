@@ -14,9 +14,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// clientFor returns the client with which a user logs in: the given one, or one that is registered
-// for this login (MCP, basic/authorization/client-registration).
-func (s *Server) clientFor(ctx context.Context, given Client, redirect string) (Client, error) {
+// ensureClient returns the client with which a user logs in: the given one, or one that is
+// registered for this login (MCP, basic/authorization/client-registration).
+func (s *Server) ensureClient(ctx context.Context, given Client, redirect string) (Client, error) {
 	const advice = "register a client for mcp-conform there, and pass its id with --client-id"
 	switch {
 	case strings.HasPrefix(given.ID, "https://") && !s.documents:

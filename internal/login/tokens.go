@@ -62,11 +62,11 @@ var renewing sync.Mutex
 func (r *renewer) Token() (*oauth2.Token, error) {
 	renewing.Lock()
 	defer renewing.Unlock()
-	if t := r.renewedElsewhere(); t != nil {
+	if t := r.reloadStoredToken(); t != nil {
 		return t, nil
 	}
 	defer r.store.lock(r.ctx, r.login)()
-	if t := r.renewedElsewhere(); t != nil {
+	if t := r.reloadStoredToken(); t != nil {
 		return t, nil
 	}
 	l := r.login
@@ -88,7 +88,7 @@ func (r *renewer) Token() (*oauth2.Token, error) {
 	t, err := checkToken(c.Exchange(context.WithValue(r.ctx, oauth2.HTTPClient, withTimeout(r.client)), "",
 		oauth2.SetAuthURLParam("grant_type", "refresh_token"), oauth2.SetAuthURLParam("refresh_token", l.Token.RefreshToken), oauth2.SetAuthURLParam("resource", l.Resource)))
 	if err != nil {
-		if t := r.renewedElsewhere(); t != nil { // by a process that could not lock
+		if t := r.reloadStoredToken(); t != nil { // by a process that could not lock
 			return t, nil
 		}
 		return nil, newError(r.ctx, fmt.Sprintf("the token of the login has expired, and the authorization server %s does not renew it: %s", l.Issuer, explainTokenError(err, l.Client)), advice)
@@ -101,9 +101,9 @@ func (r *renewer) Token() (*oauth2.Token, error) {
 	return t, nil
 }
 
-// renewedElsewhere replaces the login with the one in the store, if there is one, and returns its
+// reloadStoredToken replaces the login with the one in the store, if there is one, and returns its
 // token if that is valid, else nil.
-func (r *renewer) renewedElsewhere() *oauth2.Token {
+func (r *renewer) reloadStoredToken() *oauth2.Token {
 	if newer, err := r.store.Get(r.login.Server, r.login.Name); err == nil && newer != nil {
 		r.login = newer
 	}

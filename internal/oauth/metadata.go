@@ -27,9 +27,9 @@ func ResourceMetadataURLs(resource *url.URL) []*url.URL {
 		}
 	}
 	if path := resource.EscapedPath(); strings.Trim(path, "/") != "" {
-		add(wellKnownInserted(resource, path, resource.RawQuery))
-		add(wellKnownInserted(resource, path, ""))
-		add(wellKnownInserted(resource, strings.TrimSuffix(path, "/"), ""))
+		add(insertedWellKnownURL(resource, path, resource.RawQuery))
+		add(insertedWellKnownURL(resource, path, ""))
+		add(insertedWellKnownURL(resource, strings.TrimSuffix(path, "/"), ""))
 	}
 	add(RootResourceMetadataURL(resource))
 	return out
@@ -39,8 +39,8 @@ func ResourceMetadataURLs(resource *url.URL) []*url.URL {
 // resources of a host.
 func RootResourceMetadataURL(resource *url.URL) *url.URL { return wellKnownURL(resource, resourceName) }
 
-// wellKnownInserted returns the well-known URL of a resource with the path and the query.
-func wellKnownInserted(resource *url.URL, path, query string) *url.URL {
+// insertedWellKnownURL returns the well-known URL of a resource with the path and the query.
+func insertedWellKnownURL(resource *url.URL, path, query string) *url.URL {
 	u, err := url.Parse(resourceName + path)
 	if err != nil {
 		u = &url.URL{Path: resourceName}

@@ -77,15 +77,15 @@ func writeLines(w io.Writer, line func(n int) string) {
 	}
 }
 
-// floodsFirst returns a server that floods stdout with line(0), line(1) and so on from its start.
-func floodsFirst(line func(int) string) func([]string) int {
+// floodsAtStart returns a server that floods stdout with line(0), line(1) and so on from its start.
+func floodsAtStart(line func(int) string) func([]string) int {
 	return func([]string) int {
 		return serveOdd(refserver.Seams{Start: func(p *refserver.Process) { go writeLines(p.Out, line) }})
 	}
 }
 
-// floodsNext is like floodsFirst, but the flood begins after the handshake.
-func floodsNext(line func(int) string) func([]string) int {
+// floodsAfterHandshake is like floodsAtStart, but the flood begins after the handshake.
+func floodsAfterHandshake(line func(int) string) func([]string) int {
 	return func([]string) int {
 		return serveOdd(refserver.Seams{HandleNotification: func(n *refserver.Notification, next func(*refserver.Notification)) {
 			if n.Method == spec.MethodInitialized {
@@ -96,7 +96,7 @@ func floodsNext(line func(int) string) func([]string) int {
 	}
 }
 
-// floodsAt is like floodsFirst, but the flood begins with the first request of the method.
+// floodsAt is like floodsAtStart, but the flood begins with the first request of the method.
 func floodsAt(method string, line func(int) string) func([]string) int {
 	return func([]string) int {
 		var once sync.Once
@@ -107,9 +107,9 @@ func floodsAt(method string, line func(int) string) func([]string) int {
 	}
 }
 
-// bursts returns a server that writes the lines line(0) to line(n-1) before each response, except
-// the response to initialize.
-func bursts(n int, line func(int) string) func([]string) int {
+// floodsBeforeResponses returns a server that writes the lines line(0) to line(n-1) before each
+// response, except the response to initialize.
+func floodsBeforeResponses(n int, line func(int) string) func([]string) int {
 	return func([]string) int {
 		return serveOdd(refserver.Seams{Outgoing: func(o *refserver.Out) {
 			if (o.Kind == refserver.OutResult || o.Kind == refserver.OutError) && o.Method != spec.MethodInitialize {
@@ -126,22 +126,22 @@ func bursts(n int, line func(int) string) func([]string) int {
 // floodingProcesses are stdio servers that send far too much or too little, or
 // do not exit.
 var floodingProcesses = map[string]func(args []string) int{
-	"logs-first":         floodsFirst(floodLog),
-	"logs-next":          floodsNext(floodLog),
+	"logs-first":         floodsAtStart(floodLog),
+	"logs-next":          floodsAfterHandshake(floodLog),
 	"logs-in-call":       floodsAt(spec.MethodToolsCall, floodLog),
 	"logs-in-list":       floodsAt(spec.MethodToolsList, floodLog),
-	"logs-before-answer": bursts(2000, floodLog),
-	"logs-large":         floodsNext(floodLargeLog),
+	"logs-before-answer": floodsBeforeResponses(2000, floodLog),
+	"logs-large":         floodsAfterHandshake(floodLargeLog),
 	"progress-next":      floodsAt(spec.MethodToolsCall, floodProgress),
-	"pings":              floodsNext(floodPing),
-	"pings-first":        floodsFirst(floodPing),
-	"roots":              floodsNext(floodRoots),
+	"pings":              floodsAfterHandshake(floodPing),
+	"pings-first":        floodsAtStart(floodPing),
+	"roots":              floodsAfterHandshake(floodRoots),
 	"samplings":          floodsAt(spec.MethodToolsCall, floodSampling),
-	"strays":             floodsNext(floodStray),
-	"unknown":            floodsNext(floodUnknown),
-	"huge-ids":           floodsNext(floodHugeID),
-	"deep-logs":          floodsNext(floodDeep),
-	"blank-lines":        floodsNext(floodBlank),
+	"strays":             floodsAfterHandshake(floodStray),
+	"unknown":            floodsAfterHandshake(floodUnknown),
+	"huge-ids":           floodsAfterHandshake(floodHugeID),
+	"deep-logs":          floodsAfterHandshake(floodDeep),
+	"blank-lines":        floodsAfterHandshake(floodBlank),
 	// asks-on sends one ping after another, each as soon as the client has responded to the
 	// previous one or the previous one has timed out.
 	"asks-on": func([]string) int {
@@ -232,7 +232,7 @@ var floodingProcesses = map[string]func(args []string) int{
 		}})
 	},
 	"same-id": func([]string) int {
-		return serveOdd(alteringResponses(func(frame []byte) []byte { return withID(frame, "1") }))
+		return serveOdd(alterResponses(func(frame []byte) []byte { return withID(frame, "1") }))
 	},
 	// repeats sends each result, except that of initialize, a thousand times.
 	"repeats": func([]string) int {

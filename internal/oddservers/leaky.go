@@ -31,7 +31,7 @@ func leaky(args []string) int {
 	}
 	l := &leak{secrets: strings.Split(strings.TrimSpace(string(text)), "\n")}
 	if len(args) < 3 || args[1] != "http" && args[1] != "sse" {
-		return l.stdio()
+		return l.serveStdio()
 	}
 	listener, err := net.Listen("tcp", args[2])
 	if err != nil {
@@ -158,7 +158,7 @@ func (l *leak) message(pairs ...any) []byte {
 	return bytes.TrimSpace(out.Bytes())
 }
 
-func (l *leak) stdio() int {
+func (l *leak) serveStdio() int {
 	for _, s := range l.secrets { // split across two writes
 		fmt.Fprint(os.Stderr, "token: ", s[:3])
 		fmt.Fprintln(os.Stderr, s[3:], l.allSpellings())

@@ -11,9 +11,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/reference-server/faults"
 )
 
-// alteringResponses returns seams that replace each response, except that to initialize, with the
+// alterResponses returns seams that replace each response, except that to initialize, with the
 // result of f.
-func alteringResponses(f func(frame []byte) []byte) refserver.Seams {
+func alterResponses(f func(frame []byte) []byte) refserver.Seams {
 	return *faults.EditBytes(faults.Responses(), f)
 }
 
@@ -32,9 +32,9 @@ func withID(frame []byte, id string) []byte {
 	return out
 }
 
-// replacingResults returns seams that replace the results of a method. result returns the JSON of
+// replaceResults returns seams that replace the results of a method. result returns the JSON of
 // result number n, counted from 0.
-func replacingResults(method string, result func(n int) string) refserver.Seams {
+func replaceResults(method string, result func(n int) string) refserver.Seams {
 	calls := make(chan int, 1)
 	calls <- 0
 	return *faults.EditBytes(faults.Results(method), func(frame []byte) []byte {
@@ -84,8 +84,8 @@ func joinItems(n int, item func(i int) string) string {
 	return b.String()
 }
 
-// exponential returns a schema with 2^n paths through its references.
-func exponential(keyword string, n int) string {
+// exponentialSchema returns a schema with 2^n paths through its references.
+func exponentialSchema(keyword string, n int) string {
 	return `{"type":"object","$defs":{` + joinItems(n, func(i int) string {
 		return fmt.Sprintf(`"d%d":{"%s":[{"$ref":"#/$defs/d%d"},{"$ref":"#/$defs/d%d"}]}`, i, keyword, i+1, i+1)
 	}) + fmt.Sprintf(`,"d%d":{"type":"object"}},"%s":[{"$ref":"#/$defs/d0"}]}`, n, keyword)
@@ -98,8 +98,8 @@ func hostileSchemas() []string {
 		return `{"type":"object","properties":{"a":` + schema + `},"required":["a"]}`
 	}
 	return []string{
-		exponential("allOf", 40), exponential("anyOf", 40), exponential("oneOf", 40),
-		required(exponential("allOf", 30)),
+		exponentialSchema("allOf", 40), exponentialSchema("anyOf", 40), exponentialSchema("oneOf", 40),
+		required(exponentialSchema("allOf", 30)),
 		`{"type":"object","$ref":"#"}`,
 		`{"type":"object","allOf":[{"$ref":"#"},{"$ref":"#/allOf/0"}]}`,
 		required(`{"$ref":"#/properties/a"}`),
@@ -116,7 +116,7 @@ func hostileSchemas() []string {
 		strings.Repeat(`{"type":"object","required":["a"],"properties":{"a":`, 3000) + `{}` + strings.Repeat(`}}`, 3000),
 		strings.Repeat(`{"type":"object","allOf":[`, 3000) + `{}` + strings.Repeat(`]}`, 3000),
 		strings.Repeat(`{"not":`, 5000) + `{}` + strings.Repeat(`}`, 5000),
-		`{"type":"object","if":` + exponential("anyOf", 25) + `,"then":` + exponential("oneOf", 25) + `}`,
+		`{"type":"object","if":` + exponentialSchema("anyOf", 25) + `,"then":` + exponentialSchema("oneOf", 25) + `}`,
 		required(`{"type":"number","multipleOf":1e-300,"minimum":1e308}`),
 		required(`{"type":"integer","minimum":` + strings.Repeat("9", 100_000) + `}`),
 		`{"type":"object","patternProperties":{` + joinItems(2000, func(i int) string { return fmt.Sprintf(`"^(a+)+%d$":{"type":"string"}`, i) }) + `}}`,
@@ -136,90 +136,90 @@ const escapes = `\u001b[2J\u001b]0;owned\u0007\u009b31m\u001bP+q544e\u001b\\\r\n
 // meant to break the client. They run over any transport.
 var Shapes = map[string]func() refserver.Seams{
 	"deep results": func() refserver.Seams {
-		return replacingResults(spec.MethodToolsList, once(func() string { return `{"tools":` + nestedBrackets("[", "]", 2_000_000) + `}` }))
+		return replaceResults(spec.MethodToolsList, once(func() string { return `{"tools":` + nestedBrackets("[", "]", 2_000_000) + `}` }))
 	},
 	"deep objects": func() refserver.Seams {
-		return replacingResults(spec.MethodToolsCall, once(func() string {
+		return replaceResults(spec.MethodToolsCall, once(func() string {
 			return `{"content":[],"structuredContent":` + strings.Repeat(`{"a":`, 8000) + "1" + strings.Repeat("}", 8000) + `}`
 		}))
 	},
 	"hostile schemas": func() refserver.Seams {
-		return replacingResults(spec.MethodToolsList, once(func() string { return toolListWith(hostileSchemas()...) }))
+		return replaceResults(spec.MethodToolsList, once(func() string { return toolListWith(hostileSchemas()...) }))
 	},
 	"hostile output schemas": func() refserver.Seams {
-		return replacingResults(spec.MethodToolsList, once(func() string {
+		return replaceResults(spec.MethodToolsList, once(func() string {
 			return `{"tools":[` + joinItems(len(hostileSchemas()), func(i int) string {
 				return fmt.Sprintf(`{"name":"tool-%d","annotations":{"readOnlyHint":true},"inputSchema":{"type":"object"},"outputSchema":%s}`, i, hostileSchemas()[i])
 			}) + `]}`
 		}))
 	},
 	"a thousand exponential schemas": func() refserver.Seams {
-		return replacingResults(spec.MethodToolsList, once(func() string {
+		return replaceResults(spec.MethodToolsList, once(func() string {
 			var all []string
 			for i := range 1000 {
-				all = append(all, exponential([]string{"allOf", "anyOf", "oneOf"}[i%3], 12+i%20))
+				all = append(all, exponentialSchema([]string{"allOf", "anyOf", "oneOf"}[i%3], 12+i%20))
 			}
 			return toolListWith(all...)
 		}))
 	},
 	"pages without end": func() refserver.Seams {
-		return replacingResults(spec.MethodToolsList, func(n int) string {
+		return replaceResults(spec.MethodToolsList, func(n int) string {
 			return fmt.Sprintf(`{"tools":[{"name":"t%d","inputSchema":{"type":"object"}}],"nextCursor":"c%d"}`, n, n+1)
 		})
 	},
 	"large pages without end": func() refserver.Seams {
-		return replacingResults(spec.MethodResourcesList, func(n int) string {
+		return replaceResults(spec.MethodResourcesList, func(n int) string {
 			return `{"resources":[` + joinItems(2000, func(i int) string {
 				return fmt.Sprintf(`{"uri":"test://%d/%d","name":"%d"}`, n, i, i)
 			}) + fmt.Sprintf(`],"nextCursor":"c%d"}`, n+1)
 		})
 	},
 	"100,000 tools": func() refserver.Seams {
-		return replacingResults(spec.MethodToolsList, once(func() string {
+		return replaceResults(spec.MethodToolsList, once(func() string {
 			return `{"tools":[` + joinItems(100_000, func(i int) string {
 				return fmt.Sprintf(`{"name":"t%d","annotations":{"readOnlyHint":true},"inputSchema":{"type":"object"}}`, i)
 			}) + `]}`
 		}))
 	},
 	"huge names": func() refserver.Seams {
-		return replacingResults(spec.MethodToolsList, once(func() string {
+		return replaceResults(spec.MethodToolsList, once(func() string {
 			return `{"tools":[` + joinItems(8, func(i int) string {
 				return fmt.Sprintf(`{"name":"%d%s","annotations":{"readOnlyHint":true},"inputSchema":{"type":"object"}}`, i, strings.Repeat("n", 1<<20))
 			}) + `]}`
 		}))
 	},
 	"a cursor of 10 MB": func() refserver.Seams {
-		return replacingResults(spec.MethodToolsList, once(func() string {
+		return replaceResults(spec.MethodToolsList, once(func() string {
 			return `{"tools":[],"nextCursor":"` + strings.Repeat("c", 10<<20) + `"}`
 		}))
 	},
 	"a resource of 15 MiB": func() refserver.Seams {
-		return replacingResults(spec.MethodResourcesRead, once(func() string {
+		return replaceResults(spec.MethodResourcesRead, once(func() string {
 			return `{"contents":[{"uri":"test://a","mimeType":"application/octet-stream","blob":"` + strings.Repeat("QUJD", 15<<20/4) + `"}]}`
 		}))
 	},
 	"a call of 15 MiB": func() refserver.Seams {
-		return replacingResults(spec.MethodToolsCall, once(func() string {
+		return replaceResults(spec.MethodToolsCall, once(func() string {
 			return `{"content":[` + joinItems(300_000, func(int) string { return `{"type":"text","text":"0123456789"}` }) + `]}`
 		}))
 	},
 	"a million members": func() refserver.Seams {
-		return replacingResults(spec.MethodToolsList, once(func() string {
+		return replaceResults(spec.MethodToolsList, once(func() string {
 			return `{"tools":[],` + joinItems(500_000, func(i int) string { return fmt.Sprintf(`"m%d":1`, i) }) + `}`
 		}))
 	},
 	"a million equal members": func() refserver.Seams {
-		return replacingResults(spec.MethodToolsList, once(func() string {
+		return replaceResults(spec.MethodToolsList, once(func() string {
 			return `{` + joinItems(1_000_000, func(int) string { return `"tools":[]` }) + `}`
 		}))
 	},
 	"wrong in a million places": func() refserver.Seams {
-		return replacingResults(spec.MethodToolsList, once(func() string {
+		return replaceResults(spec.MethodToolsList, once(func() string {
 			return `{"tools":[` + joinItems(500_000, func(int) string { return `{"name":1}` }) + `]}`
 		}))
 	},
 	"huge numbers": func() refserver.Seams {
-		return replacingResults(spec.MethodToolsList, once(func() string {
+		return replaceResults(spec.MethodToolsList, once(func() string {
 			return `{"tools":[],"ttl":1e999999999,"n":` + strings.Repeat("9", 1<<20) + `,"f":0.` + strings.Repeat("3", 1<<20) + `}`
 		}))
 	},
@@ -228,28 +228,28 @@ var Shapes = map[string]func() refserver.Seams{
 		if err != nil {
 			panic(err)
 		}
-		return replacingResults(spec.MethodToolsList, once(func() string {
+		return replaceResults(spec.MethodToolsList, once(func() string {
 			return `{"tools":[` + joinItems(50, func(i int) string {
 				return fmt.Sprintf(`{"name":%s,"title":%s,"description":%s,"inputSchema":{"type":"object","properties":{%s:{"type":1}}}}`, text, text, text, text)
 			}) + `]}`
 		}))
 	},
 	"escape sequences": func() refserver.Seams {
-		s := replacingResults(spec.MethodToolsList, func(int) string {
+		s := replaceResults(spec.MethodToolsList, func(int) string {
 			return `{"tools":[{"name":"` + escapes + `","title":"` + escapes + `","inputSchema":{"type":"` + escapes + `"}}],"nextCursor":"` + escapes + `"}`
 		})
 		s.Incoming = nil
 		return s
 	},
 	"long errors": func() refserver.Seams {
-		return alteringResponses(func(frame []byte) []byte {
+		return alterResponses(func(frame []byte) []byte {
 			var m struct{ ID json.RawMessage }
 			_ = json.Unmarshal(frame, &m)
 			return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":"%s","data":"%s"}}`, m.ID, strings.Repeat("e", 1<<20), strings.Repeat("d", 1<<20))
 		})
 	},
 	"huge templates": func() refserver.Seams {
-		return replacingResults(spec.MethodResourcesTemplates, once(func() string {
+		return replaceResults(spec.MethodResourcesTemplates, once(func() string {
 			return `{"resourceTemplates":[{"name":"a","uriTemplate":"test://` + joinItems(20_000, func(i int) string { return fmt.Sprintf(`{a%d*}`, i) }) + `"},{"name":"b","uriTemplate":"test://` + strings.Repeat("{", 100_000) + `"}]}`
 		}))
 	},

@@ -205,7 +205,7 @@ const asCommand = "MCP_CONFORM_TEST_COMMAND"
 
 // command runs mcp-conform, and returns its exit code.
 func command() int {
-	w := cli.System()
+	w := cli.SystemWorld()
 	w.Browse = func(string) {} // the test reads the address
 	return cli.Main(os.Args[1:], w)
 }

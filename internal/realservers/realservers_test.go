@@ -170,7 +170,7 @@ func oldestFirst(p *verdict.Report) {
 // golden.
 func hold(t *testing.T, name string, p *verdict.Report) {
 	t.Helper()
-	sdkOf(name).Mark(p)
+	sdkOf(name).MarkReport(p)
 	got := digest(p)
 	golden := filepath.Join("testdata", name+".golden")
 	if *update {
@@ -189,8 +189,8 @@ func hold(t *testing.T, name string, p *verdict.Report) {
 	t.Logf("%d servers started, %d messages", p.Stats.Servers, p.Stats.Messages)
 }
 
-// sdkOf returns the SDK of the server whose golden has this name, or nil if it is not one of those that
-// show what is known of an SDK.
+// sdkOf returns the SDK of the server whose golden has this name, or nil if it is not one of those
+// that show what is known of an SDK.
 func sdkOf(name string) *sdk.Used {
 	for i, s := range sdk.All() {
 		if version, ok := s.Goldens[name]; ok {

@@ -33,11 +33,11 @@ func newOpening(x *liveExchange, r *http.Response, head *transcript.Head) *openi
 	return &opening{x: x, base: r.Request.URL}
 }
 
-// take adds the next bytes of the stream, and returns the bytes to pass on: complete events, and
+// feed adds the next bytes of the stream, and returns the bytes to pass on: complete events, and
 // complete comment lines, because these may keep the connection alive. Once the first event is
 // complete, or more than openingKept bytes are held back, take returns all bytes and ends the
 // opening.
-func (o *opening) take(data []byte) []byte {
+func (o *opening) feed(data []byte) []byte {
 	var out []byte
 	o.rest = append(o.rest, data...)
 	for _, chunk := range o.splitter.Feed(data) {

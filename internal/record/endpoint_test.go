@@ -49,7 +49,7 @@ func TestOpenings(t *testing.T) {
 		var got []byte
 		for stream != "" {
 			n := rapid.IntRange(1, len(stream)).Draw(rt, "bytes")
-			got = append(got, o.take([]byte(stream[:n]))...)
+			got = append(got, o.feed([]byte(stream[:n]))...)
 			stream = stream[n:]
 			if o.over {
 				got = append(got, stream...)
@@ -71,7 +71,7 @@ func TestOpeningsPassAtOnce(t *testing.T) {
 	for _, c := range []struct{ in, want string }{
 		{": keep", ""}, {"-alive\r\n", ": keep-alive\r\n"}, {":\nid: 1\n", ":\n"}, {"data: x\n", ""}, {"\nda", "id: 1\ndata: x\n\nda"},
 	} {
-		if got := o.take([]byte(c.in)); string(got) != c.want {
+		if got := o.feed([]byte(c.in)); string(got) != c.want {
 			t.Errorf("after %q, %q passes, not %q", c.in, got, c.want)
 		}
 	}
@@ -80,7 +80,7 @@ func TestOpeningsPassAtOnce(t *testing.T) {
 func TestLongOpeningsPass(t *testing.T) {
 	o := &opening{}
 	long := []byte("data: " + strings.Repeat("x", openingKept))
-	if got := o.take(long); !o.over || len(got) != len(long) {
+	if got := o.feed(long); !o.over || len(got) != len(long) {
 		t.Errorf("%d of %d bytes have passed", len(got), len(long))
 	}
 }
@@ -169,7 +169,8 @@ func (s *stream) nextData() string {
 	}
 }
 
-// describeSession lists the transport of a session, its messages, the end of its output and its remarks.
+// describeSession lists the transport of a session, its messages, the end of its output and its
+// remarks.
 func describeSession(s *Session) string {
 	out := []string{string(s.Transport())}
 	for _, e := range s.From(0) {
@@ -234,8 +235,8 @@ func TestSSESessions(t *testing.T) {
 	}
 }
 
-// TestSSEAfterRefusal checks a client that tries Streamable HTTP first: the attempt is a session of its
-// own, and it is no mistake of the client that it initializes again with the same id.
+// TestSSEAfterRefusal checks a client that tries Streamable HTTP first: the attempt is a session of
+// its own, and it is no mistake of the client that it initializes again with the same id.
 func TestSSEAfterRefusal(t *testing.T) {
 	p := startProxy(t, sseServer(func(*http.Request, int) string { return "/messages?id=1" }))
 	const initialize = `{"jsonrpc":"2.0","id":0,"method":"initialize"}`
@@ -310,8 +311,8 @@ func TestStreamsWithoutSessionIDs(t *testing.T) {
 	}
 }
 
-// TestRecordedHost checks that the recorded Host is the one that the server gets, because a server may
-// make its endpoint URL from it.
+// TestRecordedHost checks that the recorded Host is the one that the server gets, because a server
+// may make its endpoint URL from it.
 func TestRecordedHost(t *testing.T) {
 	p := startProxy(t, sseServer(func(r *http.Request, _ int) string { return "http://" + r.Host + "/messages" }))
 	openStream(t, p.url).close()

@@ -100,7 +100,7 @@ func (x *liveExchange) respond(r *http.Response) {
 	head := transcript.ParseHead(raw)
 	if x.session == nil {
 		if o := newOpening(x, r, head); o != nil {
-			r.Body = &receivedBody{ReadCloser: r.Body, x: x, left: -1, dropped: r.Request.Context().Err, opening: o}
+			r.Body = &receivedBody{ReadCloser: r.Body, x: x, left: -1, dropCause: r.Request.Context().Err, opening: o}
 		}
 		return
 	}
@@ -110,7 +110,7 @@ func (x *liveExchange) respond(r *http.Response) {
 	case coding != "" && coding != "identity":
 		x.session.stopRecording("the server compresses its responses (" + coding + "), although the request permits only identity")
 	case r.Body != nil:
-		b := &receivedBody{ReadCloser: r.Body, x: x, left: r.ContentLength, dropped: r.Request.Context().Err, opening: newOpening(x, r, head)}
+		b := &receivedBody{ReadCloser: r.Body, x: x, left: r.ContentLength, dropCause: r.Request.Context().Err, opening: newOpening(x, r, head)}
 		if r.Request.Method != http.MethodHead && r.ContentLength != 0 {
 			b.sink = exchange.NewSink(x.session.Transcript, x.number, head)
 		}
@@ -148,10 +148,10 @@ func (b *sentBody) Read(p []byte) (int, error) {
 // receivedBody is the body of a response. It records the bytes that are read from it.
 type receivedBody struct {
 	io.ReadCloser
-	x       *liveExchange
-	sink    exchange.Sink // nil after recording has stopped
-	left    int64         // bytes left of the Content-Length; negative without one
-	dropped func() error  // why the client ended the exchange, or nil
+	x         *liveExchange
+	sink      exchange.Sink // nil after recording has stopped
+	left      int64         // bytes left of the Content-Length; negative without one
+	dropCause func() error  // why the client ended the exchange, or nil
 
 	opening *opening // nil if the stream can't be one of HTTP+SSE, or its first event has passed
 	ready   []byte   // bytes of the opening to pass on
@@ -165,7 +165,7 @@ func (b *receivedBody) Read(p []byte) (int, error) {
 		if b.opening == nil {
 			return n, err
 		}
-		b.ready, b.err = b.opening.take(p[:n]), err
+		b.ready, b.err = b.opening.feed(p[:n]), err
 		if err != nil && !b.opening.over {
 			b.ready = append(b.ready, b.opening.finish()...)
 		}
@@ -192,7 +192,7 @@ func (b *receivedBody) read(p []byte) (int, error) {
 	switch {
 	case errors.Is(err, io.EOF) || err == nil && b.left == 0:
 		b.end(transcript.Complete, "")
-	case err != nil && b.dropped() != nil:
+	case err != nil && b.dropCause() != nil:
 		b.end(transcript.Dropped, "")
 	case err != nil:
 		b.end(transcript.Broken, err.Error())

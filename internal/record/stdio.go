@@ -43,10 +43,10 @@ const (
 	headKept = 4 << 10
 )
 
-// Stdio starts the server, connects it to the client until the server exits, and returns the exit
-// code. A server that does not exit after the client closed its input, or after a signal was passed
-// on, is terminated. The error says why the server could not be started.
-func Stdio(ctx context.Context, c Command, client Streams, signals <-chan os.Signal, rec *transcript.Transcript) (exitCode int, err error) {
+// RunStdio starts the server, connects it to the client until the server exits, and returns the
+// exit code. A server that does not exit after the client closed its input, or after a signal was
+// passed on, is terminated. The error says why the server could not be started.
+func RunStdio(ctx context.Context, c Command, client Streams, signals <-chan os.Signal, rec *transcript.Transcript) (exitCode int, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	server := exec.CommandContext(ctx, c.Path) //nolint:gosec // the user names the server

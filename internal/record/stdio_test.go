@@ -74,7 +74,7 @@ func TestBytesAreUnchanged(t *testing.T) {
 			chunks = append(chunks, bytes.NewReader(chunk))
 		}
 		rec, out := transcript.New(), new(bytes.Buffer)
-		code, err := Stdio(context.Background(), c, Streams{In: io.MultiReader(chunks...), Out: out, Err: io.Discard}, nil, rec)
+		code, err := RunStdio(context.Background(), c, Streams{In: io.MultiReader(chunks...), Out: out, Err: io.Discard}, nil, rec)
 		if err != nil || code != 7 {
 			t.Fatalf("exit code %d, %v", code, err)
 		}
@@ -107,7 +107,7 @@ func TestEitherSideEndsFirst(t *testing.T) {
 			if c.signal != nil {
 				signals <- c.signal
 			}
-			code, err := Stdio(t.Context(), serverCommand(t, c.does), Streams{In: c.in(), Out: c.out, Err: io.Discard}, signals, rec)
+			code, err := RunStdio(t.Context(), serverCommand(t, c.does), Streams{In: c.in(), Out: c.out, Err: io.Discard}, signals, rec)
 			if err != nil || code != c.code {
 				t.Errorf("exit code %d, %v; want %d", code, err, c.code)
 			}
@@ -137,7 +137,7 @@ func (brokenWriter) Write([]byte) (int, error) { return 0, errors.New("nobody re
 func TestLongLineIsPassedOn(t *testing.T) {
 	rec, out := transcript.NewWithin(nil, transcript.Limits{Frame: 100}), new(bytes.Buffer)
 	in := append(bytes.Repeat([]byte("x"), 100_000), "\nshort\n"...)
-	if _, err := Stdio(t.Context(), serverCommand(t, "echo"), Streams{In: bytes.NewReader(in), Out: out, Err: io.Discard}, nil, rec); err != nil {
+	if _, err := RunStdio(t.Context(), serverCommand(t, "echo"), Streams{In: bytes.NewReader(in), Out: out, Err: io.Discard}, nil, rec); err != nil {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(out.Bytes(), in) {
@@ -160,7 +160,7 @@ func BenchmarkRoundTrip(b *testing.B) {
 	self, _ := os.Executable()
 	go func() {
 		defer close(done)
-		_, _ = Stdio(context.Background(), Command{Path: self, Argv: []string{self}, Env: append(os.Environ(), roleVariable+"=echo")}, Streams{In: fromClient, Out: toClient, Err: io.Discard}, nil, transcript.New())
+		_, _ = RunStdio(context.Background(), Command{Path: self, Argv: []string{self}, Env: append(os.Environ(), roleVariable+"=echo")}, Streams{In: fromClient, Out: toClient, Err: io.Discard}, nil, transcript.New())
 	}()
 	times := make([]time.Duration, 0, b.N)
 	answer := make([]byte, len(line))

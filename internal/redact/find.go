@@ -85,7 +85,7 @@ func (f *finder) findInWindow(out []Span, text []byte, base int) []Span {
 			out = append(out, Span{base + from, base + to})
 		}
 	}
-	f.search(text, func(from, to int) { add(clearOfEscapes(text, from, to)) })
+	f.search(text, func(from, to int) { add(alignToEscapes(text, from, to)) })
 	var origin []int32 // maps each byte of level to its offset in text; nil at first
 	level := text
 	for range mostLevels {
@@ -146,10 +146,10 @@ func (f *finder) search(text []byte, hit func(from, to int)) {
 	}
 }
 
-// clearOfEscapes widens or narrows a span so that neither end is inside an escape:
+// alignToEscapes widens or narrows a span so that neither end is inside an escape:
 // replacing the span must not change the meaning of an adjacent backslash or
 // ampersand. text is the original, with its escapes.
-func clearOfEscapes(text []byte, from, to int) (int, int) {
+func alignToEscapes(text []byte, from, to int) (int, int) {
 	if at, ok := escapeStart(text, from); ok {
 		from = at
 	}

@@ -10,10 +10,10 @@ import (
 )
 
 // AddGiven adds the value that the user set for a variable or header. The value counts as a secret
-// under any name, unless it is an ordinary setting, see IsOrdinary. If only parts of the value look
-// like secrets, as in a URL with a password, AddGiven adds those parts, as AddNamed does.
+// under any name, unless it is an ordinary setting, see IsOrdinaryValue. If only parts of the value
+// look like secrets, as in a URL with a password, AddGiven adds those parts, as AddNamed does.
 func (s *Secrets) AddGiven(name, value string) {
-	if _, inURL := parseUserinfo(value); !IsSecretSetting(name) && !IsOrdinary(value) && Arg(value) == value && !inURL {
+	if _, inURL := parseUserinfo(value); !IsSecretSetting(name) && !IsOrdinaryValue(value) && Arg(value) == value && !inURL {
 		s.Add(value)
 		return
 	}
@@ -67,7 +67,7 @@ func (s *Secrets) addBasic(credentials string) {
 	}
 }
 
-// addUser adds the user name in info, which is user:password or user alone, unless IsOrdinary
+// addUser adds the user name in info, which is user:password or user alone, unless IsOrdinaryValue
 // returns true for it. If there is a password, addUser also adds the password and the whole info.
 func (s *Secrets) addUser(info string) {
 	user, password, ok := strings.Cut(info, ":")
@@ -77,7 +77,7 @@ func (s *Secrets) addUser(info string) {
 			s.Add(info)
 		}
 	}
-	if !IsOrdinary(user) {
+	if !IsOrdinaryValue(user) {
 		s.Add(user)
 	}
 }
@@ -85,7 +85,7 @@ func (s *Secrets) addUser(info string) {
 // AddArgs adds the secrets in command line arguments, including a value that is a
 // separate argument after its flag.
 func (s *Secrets) AddArgs(args ...string) {
-	shown := (*Secrets)(nil).Args(args)
+	shown := (*Secrets)(nil).RedactArgs(args)
 	for i, arg := range args {
 		if shown[i] != arg {
 			s.addDifference(arg, shown[i])
@@ -131,21 +131,21 @@ func (s *Secrets) addDifference(arg, shown string) {
 	}
 }
 
-// Args returns the arguments with known and likely secrets replaced by Mark.
-func (s *Secrets) Args(args []string) []string {
+// RedactArgs returns the arguments with known and likely secrets replaced by Mark.
+func (s *Secrets) RedactArgs(args []string) []string {
 	out := make([]string, len(args))
 	for i, arg := range args {
 		if i > 0 && IsSecretFlag(args[i-1]) && !strings.HasPrefix(arg, "-") && arg != "" {
 			out[i] = Mark
 			continue
 		}
-		out[i] = s.Arg(arg)
+		out[i] = s.RedactArg(arg)
 	}
 	return out
 }
 
-// Arg returns one argument with known and likely secrets replaced by Mark.
-func (s *Secrets) Arg(arg string) string { return Arg(s.Text(arg)) }
+// RedactArg returns one argument with known and likely secrets replaced by Mark.
+func (s *Secrets) RedactArg(arg string) string { return Arg(s.RedactText(arg)) }
 
 // settings are common configuration values that are never secrets.
 var settings = strings.Fields(`
@@ -172,9 +172,9 @@ var (
 	plainWeb  = lazyregexp.New(`^[a-z][a-z0-9+.-]*://[^@]*$`)
 )
 
-// IsOrdinary reports whether a value is a setting that reveals nothing, such as a
+// IsOrdinaryValue reports whether a value is a setting that reveals nothing, such as a
 // number, a path, a host's address, or "production".
-func IsOrdinary(value string) bool {
+func IsOrdinaryValue(value string) bool {
 	value = strings.TrimSpace(value)
 	return slices.Contains(settings, strings.ToLower(value)) ||
 		slices.ContainsFunc([]*lazyregexp.Regexp{numberShape, dateShape, hostShape, localeShape, mediaShape, pathShape, markShape, plainWeb},

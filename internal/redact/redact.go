@@ -147,8 +147,9 @@ func (s *Secrets) finders() *finders {
 	return f
 }
 
-// Text returns text, which comes from a server or the user, with each secret replaced with Mark.
-func (s *Secrets) Text(text string) string {
+// RedactText returns text, which comes from a server or the user, with each secret replaced with
+// Mark.
+func (s *Secrets) RedactText(text string) string {
 	f := s.finders()
 	if f == nil {
 		return text
@@ -160,9 +161,9 @@ func (s *Secrets) Text(text string) string {
 	return string(replace([]byte(text), spans))
 }
 
-// Bytes is like Text, but for bytes. If text contains no secret, Bytes returns text itself, not a
-// copy.
-func (s *Secrets) Bytes(text []byte) []byte {
+// RedactBytes is like Text, but for bytes. If text contains no secret, Bytes returns text itself,
+// not a copy.
+func (s *Secrets) RedactBytes(text []byte) []byte {
 	if f := s.finders(); f != nil {
 		return replace(text, f.all.findSpans(text))
 	}

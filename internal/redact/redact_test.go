@@ -128,11 +128,11 @@ func TestEverySpelling(t *testing.T) {
 			if strings.HasPrefix(name, "base64") && before != "" && before != " " && before != "=" {
 				continue // the text before it would be part of the base64
 			}
-			clean := s.Text(before + text)
+			clean := s.RedactText(before + text)
 			if clean == before+text || held(clean, secret) || strings.HasPrefix(name, "base64") && !strings.Contains(clean, Mark) {
 				t.Fatalf("%s: %.200q became %.200q", name, before[max(0, len(before)-20):]+text, clean[max(0, len(before)-20):])
 			}
-			if again := s.Text(clean); strings.Count(again, Mark) != strings.Count(clean, Mark) {
+			if again := s.RedactText(clean); strings.Count(again, Mark) != strings.Count(clean, Mark) {
 				t.Fatalf("%s: %q became %q", name, clean, again)
 			}
 		}
@@ -200,7 +200,7 @@ func TestText(t *testing.T) {
 		`C:\swordfish-77x`:          `C:REDACTED`, // in JSON the backslash would escape the mark
 		"&quot;swordfish-77x&quot;": "&quot;REDACTED&quot;",
 	} {
-		if diff := cmp.Diff(want, s.Text(text)); diff != "" {
+		if diff := cmp.Diff(want, s.RedactText(text)); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", text, diff)
 		}
 	}
@@ -211,7 +211,7 @@ func TestText(t *testing.T) {
 	if want := "plainword 123456789 REDACTED"; out.String() != want {
 		t.Errorf("the writer wrote %q", out.String())
 	}
-	if got := (*Secrets)(nil).Text("x"); got != "x" {
+	if got := (*Secrets)(nil).RedactText("x"); got != "x" {
 		t.Errorf("nil made %q", got)
 	}
 }
@@ -238,8 +238,8 @@ func TestLongSecretsInShortParts(t *testing.T) {
 		"hex":     {hex.EncodeToString([]byte(secret.String())), 60},
 	} {
 		for at := 0; at+c.line <= len(c.text); at += c.line {
-			if part := c.text[at : at+c.line]; s.Text(part) != Mark {
-				t.Errorf("%s: of %q remains %q", name, part, s.Text(part))
+			if part := c.text[at : at+c.line]; s.RedactText(part) != Mark {
+				t.Errorf("%s: of %q remains %q", name, part, s.RedactText(part))
 			}
 		}
 	}
@@ -297,7 +297,7 @@ func BenchmarkText(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			b.SetBytes(int64(len(text)))
 			for b.Loop() {
-				c.s.Bytes(text)
+				c.s.RedactBytes(text)
 			}
 		})
 	}

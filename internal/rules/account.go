@@ -27,7 +27,7 @@ func (s *Session) factsOf(req *Request) discount.RequestFacts {
 		f.ExchangeJudged = s.Waits.GaveUpOn(req.Event) && s.Waits.isExchangeOver(req)
 		return f
 	}
-	f.AfterIllegal = req.excusable && (req.overdue.Kind == transcript.OutputClosed || !s.isOutlived(req))
+	f.AfterIllegal = req.excusable && (req.overdue.Kind == transcript.OutputClosed || !s.hasAnsweredLater(req))
 	f.Unsupported = isPing(req) && lacksPing(s)
 	return f
 }

@@ -55,7 +55,7 @@ func reportUnanswered(s *Session, out *Reporter) {
 	for _, req := range s.ClientRequests() {
 		if len(req.Responses) > 0 {
 			if req.due {
-				out.Observed(requestAnswered)
+				out.MarkObserved(requestAnswered)
 			}
 			continue
 		}
@@ -63,10 +63,10 @@ func reportUnanswered(s *Session, out *Reporter) {
 		switch d := discount.ForRequest(f); {
 		case d != nil:
 			if f.AfterIllegal {
-				out.ReportedElsewhere(requestAnswered)
+				out.MarkReportedElsewhere(requestAnswered)
 			}
 		case req.overdue.Kind == transcript.OutputClosed:
-			out.Deviates(verdict.Deviation{
+			out.Report(verdict.Deviation{
 				Requirement: requestAnswered,
 				Summary:     "The server ends without answering a request.",
 				Permitted:   "a result or an error for each request before the server ends by itself",
@@ -79,7 +79,7 @@ func reportUnanswered(s *Session, out *Reporter) {
 				seen += ", with " + describeRequest(other) + " in flight"
 				at = positionsOf(req.Event, other.Event)
 			}
-			out.Deviates(verdict.Deviation{
+			out.Report(verdict.Deviation{
 				Requirement: requestAnswered,
 				Summary:     "The server does not answer a request.",
 				Permitted:   "a result or an error",
@@ -93,7 +93,8 @@ func reportUnanswered(s *Session, out *Reporter) {
 // inFlightWith returns a request that was in flight when the client sent req, or that the client
 // sent right after it, and that may be the reason why req has no response: one whose id a server
 // may confuse with that of req, or else a neighbour in the same output. It returns nil if there is
-// none. Over HTTP there are no neighbours, because requests that are sent at once come in any order.
+// none. Over HTTP there are no neighbours, because requests that are sent at once come in any
+// order.
 func (s *Session) inFlightWith(req *Request) *Request {
 	var burst []*Request
 	for _, other := range s.ClientRequests() {
@@ -183,12 +184,12 @@ func reportRepeated(s *Session, out *Reporter) {
 		if len(req.Responses) == 0 || !req.HasLegalID() {
 			continue
 		}
-		out.Observed(responseOnce)
+		out.MarkObserved(responseOnce)
 		for i := 1; i < len(req.Responses); i++ {
 			if s.Sent.hasGarbledID(req.Message.ID) {
 				break // some of the responses may be to a message that the server could not read with certainty
 			}
-			out.Deviates(verdict.Deviation{
+			out.Report(verdict.Deviation{
 				Requirement: responseOnce,
 				Summary:     "The server answers a request more than once.",
 				Permitted:   "one response",
@@ -206,11 +207,11 @@ func judgeResponseIDs(s *Session, out *Reporter) {
 			if !m.Has("result") && !m.IsError() {
 				continue // not a well-formed response
 			}
-			out.Observed(responseUnsolicited)
+			out.MarkObserved(responseUnsolicited)
 			if isSpelledAlike(req.Message.ID, m.ID) {
-				out.Observed(responseIDEcho)
+				out.MarkObserved(responseIDEcho)
 			} else {
-				out.Deviates(verdict.Deviation{
+				out.Report(verdict.Deviation{
 					Requirement: responseIDEcho,
 					Summary:     "The server writes an integer id in another form, such as 1.0 for 1.",
 					Permitted:   "the id as it was sent; the same number in another form is tolerated",
@@ -220,17 +221,17 @@ func judgeResponseIDs(s *Session, out *Reporter) {
 				})
 			}
 			if m.IsError() && req.WellFormed {
-				out.Observed(errorResponseID)
-				out.Observed(errorResponseIDAlways)
+				out.MarkObserved(errorResponseID)
+				out.MarkObserved(errorResponseIDAlways)
 			}
 		}
 	}
 	for _, r := range unmatched {
 		if d, ok := unmatchedDeviation(r); ok {
-			out.Deviates(d)
+			out.Report(d)
 			if d.Requirement == errorResponseID {
 				d.Requirement = errorResponseIDAlways // the requirement of the older revisions
-				out.Deviates(d)
+				out.Report(d)
 			}
 		}
 	}
@@ -303,7 +304,7 @@ func observeNotifications(s *Session, out *Reporter) {
 	}
 	for _, n := range s.Sent.notifications {
 		if n.Event.Seq < last {
-			out.Observed(notificationNoResponse)
+			out.MarkObserved(notificationNoResponse)
 		}
 	}
 }

@@ -18,9 +18,9 @@ func isZero(id wire.ID) bool { return id.Raw() == "0" || id.Raw() == "-1" || id.
 // maxSafe is the largest integer that a double distinguishes from its neighbors.
 const maxSafe = 1<<53 - 1
 
-// isBeyondSafe reports whether the id is an integer beyond 2^53-1, which not every server can
+// isUnsafeInteger reports whether the id is an integer beyond 2^53-1, which not every server can
 // represent exactly.
-func isBeyondSafe(id wire.ID) bool {
+func isUnsafeInteger(id wire.ID) bool {
 	x, ok := parseNumber(id)
 	return ok && id.IsInteger() && math.Abs(x) > maxSafe
 }
@@ -35,7 +35,7 @@ func compareIDs(sent, got wire.ID) mismatch {
 	y, gotNumber := parseNumber(got)
 	if isNumber && gotNumber {
 		switch {
-		case isBeyondSafe(sent):
+		case isUnsafeInteger(sent):
 			if isCloseTo(x, y) {
 				return rounded
 			}

@@ -48,7 +48,7 @@ func (o *Reporter) RequireInterpretable(obs *Observation, like Control, requirem
 		return true
 	}
 	for _, r := range requirements {
-		o.Unclear(r, why)
+		o.MarkUnclear(r, why)
 	}
 	return false
 }

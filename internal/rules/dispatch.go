@@ -207,7 +207,7 @@ func (d *dispatcher) topicOfReceived(e *transcript.Event, m *wire.Message) (Topi
 		switch {
 		case obs.Request == nil || m.Kind != wire.Response:
 			return Topic{}, nil, false
-		case len(s.dialogue.WithID(m.ID)) > 1, obs.Request.reportsOverload(m):
+		case len(s.dialogue.RequestsWithID(m.ID)) > 1, obs.Request.reportsOverload(m):
 			// With two requests of the same id it is unknown which one got the
 			// response, and an overload error says nothing about the request.
 			return Topic{}, nil, false

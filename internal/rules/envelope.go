@@ -44,7 +44,7 @@ func envelopeRules() []Rule {
 func judgeEnvelope(s *Session, e *transcript.Event, out *Reporter) {
 	messages := receivedMessages(s, e)
 	if len(messages) > 0 && e.Frame.Has(wire.DuplicateKey) {
-		out.Deviates(verdict.Deviation{
+		out.Report(verdict.Deviation{
 			Requirement: jsonrpc20,
 			Summary:     "The server's message has a member twice.",
 			Permitted:   "objects in which each name occurs once",
@@ -59,9 +59,9 @@ func judgeEnvelope(s *Session, e *transcript.Event, out *Reporter) {
 		d := verdict.Deviation{Requirement: jsonrpc20}
 		if describeMalformed(m, &d) {
 			d.Seen, d.At = excerpt(m.Raw), positionsOf(e)
-			out.Deviates(d)
+			out.Report(d)
 		} else if m.Kind != wire.Invalid {
-			out.Observed(jsonrpc20)
+			out.MarkObserved(jsonrpc20)
 		}
 	}
 }
@@ -129,7 +129,7 @@ func judgeEncoding(s *Session, e *transcript.Event, out *Reporter) {
 	valid := utf8.Valid(raw)
 	if valid && !f.Has(wire.ByteOrderMark) && !f.Has(wire.InvalidUTF8) {
 		if judged && (hasBeyondASCII(raw) || bytes.Contains(raw, []byte(`\u`))) {
-			out.Observed(messageUTF8) // only a message that is not plain ASCII shows the encoding: ASCII has the same bytes in most encodings
+			out.MarkObserved(messageUTF8) // only a message that is not plain ASCII shows the encoding: ASCII has the same bytes in most encodings
 		}
 		return
 	}
@@ -146,7 +146,7 @@ func judgeEncoding(s *Session, e *transcript.Event, out *Reporter) {
 		d.Weight = verdict.OnlyNote
 		d.Summary, d.Permitted, d.Seen = "The server's message has a string with half a surrogate pair.", `surrogates in pairs only, such as \ud83d\ude00`, describeProblem(f, wire.InvalidUTF8)
 	}
-	out.Deviates(d)
+	out.Report(d)
 }
 
 // raw returns the bytes of the lines, joined.
@@ -183,7 +183,7 @@ func judgeBatches(s *Session, e *transcript.Event, out *Reporter) {
 		return
 	}
 	if !got.batch {
-		out.Observed(batchNotEmitted)
+		out.MarkObserved(batchNotEmitted)
 		return
 	}
 	d := verdict.Deviation{
@@ -200,5 +200,5 @@ func judgeBatches(s *Session, e *transcript.Event, out *Reporter) {
 	if s.Revision() == spec.V20241105 {
 		d.Weight = verdict.OnlyNote
 	}
-	out.Deviates(d)
+	out.Report(d)
 }

@@ -44,7 +44,7 @@ func judgeResponseShape(s *Session, e *transcript.Event, m *wire.Message, out *R
 		return
 	}
 	deviates := func(requirement, summary, permitted string) {
-		out.Deviates(verdict.Deviation{Requirement: requirement, Summary: summary, Permitted: permitted, Seen: excerpt(m.Raw), At: responsePositions(s, e, m)})
+		out.Report(verdict.Deviation{Requirement: requirement, Summary: summary, Permitted: permitted, Seen: excerpt(m.Raw), At: responsePositions(s, e, m)})
 	}
 	switch {
 	case m.Has("result") && m.IsError():
@@ -54,14 +54,14 @@ func judgeResponseShape(s *Session, e *transcript.Event, m *wire.Message, out *R
 		deviates(resultOrError, "The server's response has neither a result nor an error.", "a result that is an object, or an error object")
 		return
 	}
-	out.Observed(notBoth)
-	out.Observed(resultOrError)
+	out.MarkObserved(notBoth)
+	out.MarkObserved(resultOrError)
 	switch {
 	case !m.Has("result"):
 	case m.Result().Kind() != '{':
 		deviates(resultIsObject, "The server's result is not an object.", "an object, {} included")
 	default:
-		out.Observed(resultIsObject)
+		out.MarkObserved(resultIsObject)
 	}
 }
 
@@ -81,18 +81,18 @@ func judgeErrorShape(s *Session, e *transcript.Event, m *wire.Message, out *Repo
 		return
 	}
 	deviates := func(requirement, summary, permitted string) {
-		out.Deviates(verdict.Deviation{Requirement: requirement, Summary: summary, Permitted: permitted, Seen: excerpt(m.Member("error")), At: responsePositions(s, e, m)})
+		out.Report(verdict.Deviation{Requirement: requirement, Summary: summary, Permitted: permitted, Seen: excerpt(m.Member("error")), At: responsePositions(s, e, m)})
 	}
 	content, isObject := m.Error()
 	text, isText := wire.Text(content.Message)
 	if !isObject || content.Code == nil || !isText {
 		deviates(errorCodeAndMessage, "The server's error lacks a code or a message string.", "an object with code and message")
 	} else {
-		out.Observed(errorCodeAndMessage)
+		out.MarkObserved(errorCodeAndMessage)
 	}
 	if content.Code != nil {
 		if wire.RawID(string(content.Code)).IsInteger() {
-			out.Observed(errorCodeInteger)
+			out.MarkObserved(errorCodeInteger)
 		} else {
 			deviates(errorCodeInteger, "The server's error code is not an integer.", "an integer")
 		}
@@ -100,9 +100,9 @@ func judgeErrorShape(s *Session, e *transcript.Event, m *wire.Message, out *Repo
 	switch {
 	case !isText:
 	case isConcise(text):
-		out.Observed(errorConcise)
+		out.MarkObserved(errorConcise)
 	default: // whether a message is concise can only be guessed
-		out.Deviates(verdict.Deviation{
+		out.Report(verdict.Deviation{
 			Requirement: errorConcise,
 			Summary:     "The server's error message is long or has several lines.",
 			Permitted:   fmt.Sprintf("a short sentence on one line, of at most %d characters", conciseLimit),

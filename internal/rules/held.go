@@ -46,7 +46,7 @@ func reportHeldBack(s *Session, out *Reporter) {
 	if shortest == longest || most < silencesDiffer*least || !s.Waits.GaveUpOn(longest.Event) {
 		return
 	}
-	out.Deviates(verdict.Deviation{
+	out.Report(verdict.Deviation{
 		Requirement: requestAnswered,
 		Summary:     "The server answers requests only when it gets another message.",
 		Permitted:   "the response at once: a client may send nothing more before it has the response",

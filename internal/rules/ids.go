@@ -54,20 +54,20 @@ func judgeRequestID(s *Session, used map[string]*transcript.Event, e *transcript
 	switch {
 	case m.ID.IsNull():
 		d.Requirement, d.Summary, d.Permitted = requestIDNotNull, "The server sends a request whose id is null.", "a string or an integer as id"
-		out.Deviates(d)
-		out.ReportedElsewhere(requestIDType)
+		out.Report(d)
+		out.MarkReportedElsewhere(requestIDType)
 		return
 	case !m.ID.IsPresent():
 		d.Requirement, d.Summary, d.Permitted = requestIDType, "The server sends a request without an id.", "a string or an integer as id"
-		out.Deviates(d)
+		out.Report(d)
 		return
 	case !m.ID.IsLegal():
 		d.Requirement, d.Summary, d.Permitted = requestIDType, "The server's request has an id that is not a string or an integer.", "a string or an integer as id"
-		out.Deviates(d)
+		out.Report(d)
 		return
 	}
-	out.Observed(requestIDType)
-	out.Observed(requestIDNotNull)
+	out.MarkObserved(requestIDType)
+	out.MarkObserved(requestIDNotNull)
 	key := m.ID.Key()
 	if isSessionless(s, e) {
 		key = fmt.Sprintf("%d %s", e.Exchange, key)
@@ -75,18 +75,18 @@ func judgeRequestID(s *Session, used map[string]*transcript.Event, e *transcript
 	if first := used[key]; first != nil {
 		d.Requirement, d.Summary, d.Permitted = requestIDUnique, "The server uses a request id twice.", "an id that the server has not yet used in this session"
 		d.At = []int{first.Seq, e.Seq}
-		out.Deviates(d)
+		out.Report(d)
 		return
 	}
 	used[key] = e
-	out.Observed(requestIDUnique)
+	out.MarkObserved(requestIDUnique)
 }
 
 func judgeNotificationID(_ *Session, e *transcript.Event, m *wire.Message, out *Reporter) {
 	switch {
 	case isResponse(m):
 	case m.Kind == wire.Request && spec.IsNotification(m.Method):
-		out.Deviates(verdict.Deviation{
+		out.Report(verdict.Deviation{
 			Requirement: notificationNoID,
 			Summary:     "The server's notification has an id.",
 			Permitted:   "a notification without an id member",
@@ -94,7 +94,7 @@ func judgeNotificationID(_ *Session, e *transcript.Event, m *wire.Message, out *
 			At:          positionsOf(e),
 		})
 	case m.Kind == wire.Notification && !asksClient(m):
-		out.Observed(notificationNoID)
+		out.MarkObserved(notificationNoID)
 	}
 }
 

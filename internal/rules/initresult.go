@@ -16,7 +16,7 @@ import (
 // about its version, its params or an unknown method.
 func isRefusedOutright(req *Request) bool {
 	m := req.Responses[0].Message
-	if !hasError(m) || m.Has("result") || !req.IsSoundInitialize() {
+	if !hasError(m) || m.Has("result") || !req.IsValidInitialize() {
 		return false
 	}
 	switch code, _ := m.ErrorCode(); spec.Code(code) {
@@ -26,8 +26,8 @@ func isRefusedOutright(req *Request) bool {
 	return !bytes.Contains(bytes.ToLower(m.Member("error")), []byte("version"))
 }
 
-// IsSoundInitialize reports whether the request is a flawless initialize.
-func (req *Request) IsSoundInitialize() bool {
+// IsValidInitialize reports whether the request is a flawless initialize.
+func (req *Request) IsValidInitialize() bool {
 	if req.Message.Method != spec.MethodInitialize || !req.WellFormed || req.batched {
 		return false
 	}
@@ -59,7 +59,7 @@ func checkInitializeResult(result jsontext.Value, r spec.Revision) (missing stri
 	if r.Era() != spec.Handshake {
 		r = spec.NewestHandshake
 	}
-	for _, v := range schema.For(r).Result(spec.MethodInitialize, result) {
+	for _, v := range schema.For(r).CheckResult(spec.MethodInitialize, result) {
 		switch {
 		case v.Basis != schema.Schema || v.Place == "Icon.theme" || strings.HasPrefix(v.Place, "ServerCapabilities.tasks"):
 		case v.Kind == schema.Missing && slices.Contains(requiredMembers, v.Pointer):

@@ -46,7 +46,7 @@ func judgeBeforeInitialize(s *Session, e *transcript.Event, out *Reporter) {
 	if e.Kind == transcript.Sent && s.Initialize != nil && s.Initialize.Event == e && !s.Initialize.batched {
 		for _, req := range s.ClientRequests() {
 			if req != s.Initialize && len(req.Responses) > 0 && !s.brokeOrder && !s.Sent.HasIllegal() && onlyPingsUpTo(s, req) {
-				out.Observed(initializeFirst) // an answered ping shows that the server could have sent something
+				out.MarkObserved(initializeFirst) // an answered ping shows that the server could have sent something
 			}
 		}
 		return
@@ -72,7 +72,7 @@ func judgeBeforeInitialize(s *Session, e *transcript.Event, out *Reporter) {
 			d.Summary = "The server sends a ping or a log message before initialize."
 			d.Weight = verdict.AtMostWarning // between initialize and notifications/initialized, both would be permitted
 		}
-		out.Deviates(d)
+		out.Report(d)
 	}
 }
 
@@ -95,7 +95,7 @@ func judgeBeforeInitialized(s *Session, e *transcript.Event, out *Reporter) {
 	}
 	for _, m := range receivedMessages(s, e) {
 		if asksClient(m) && m.Method != spec.MethodPing {
-			out.Deviates(verdict.Deviation{
+			out.Report(verdict.Deviation{
 				Requirement: noEarlyRequests,
 				Summary:     "The server sends a request before initialized.",
 				Permitted:   "only pings and notifications until notifications/initialized",
@@ -104,7 +104,7 @@ func judgeBeforeInitialized(s *Session, e *transcript.Event, out *Reporter) {
 			})
 		}
 		if req := s.requestOf(m); req != nil && req.beforeInitialized {
-			out.Observed(noEarlyRequests) // the response to a ping before notifications/initialized: the server could have sent a request
+			out.MarkObserved(noEarlyRequests) // the response to a ping before notifications/initialized: the server could have sent a request
 		}
 	}
 }
@@ -112,7 +112,7 @@ func judgeBeforeInitialized(s *Session, e *transcript.Event, out *Reporter) {
 func judgeInitializeResult(s *Session, out *Reporter) {
 	req := s.Initialize
 	if req != nil && len(req.Responses) > 0 && isRefusedOutright(req) {
-		out.Deviates(verdict.Deviation{
+		out.Report(verdict.Deviation{
 			Requirement: initializeResponse,
 			Summary:     "The server answers a valid initialize with an error.",
 			Permitted:   "a result; an error only where the version is not supported",
@@ -130,9 +130,9 @@ func judgeInitializeResult(s *Session, out *Reporter) {
 		d.Requirement, d.Summary = initializeResponse, "The server's initialize result lacks a required member."
 		d.Permitted = "protocolVersion, capabilities, and serverInfo with name and version"
 		d.Seen = "no " + missing
-		out.Deviates(d)
+		out.Report(d)
 	} else {
-		out.Observed(initializeResponse)
+		out.MarkObserved(initializeResponse)
 	}
 	if wrong != nil {
 		d.Requirement, d.Summary = initializeSchema, "The server's initialize result has a member of the wrong type."
@@ -145,8 +145,8 @@ func judgeInitializeResult(s *Session, out *Reporter) {
 		if wrong.Member != "" {
 			d.Seen, d.Fix = wrong.Seen+" in "+strings.TrimSuffix("/result"+wrong.Pointer, "/"+wrong.Member), "Add "+wrong.Permitted+"."
 		}
-		out.Deviates(d)
+		out.Report(d)
 	} else {
-		out.Observed(initializeSchema)
+		out.MarkObserved(initializeSchema)
 	}
 }

@@ -113,7 +113,7 @@ func judgeMetaKey(s *Session, e *transcript.Event, key string, out *Reporter) {
 	}
 	deviates := func(d verdict.Deviation) {
 		d.Seen, d.At = "the key "+excerpt(wire.Quote(key)), positionsOf(e)
-		out.Deviates(d)
+		out.Report(d)
 	}
 	if hasPrefix {
 		labels := strings.Split(prefix, ".")
@@ -124,11 +124,11 @@ func judgeMetaKey(s *Session, e *transcript.Event, key string, out *Reporter) {
 			})
 			return
 		}
-		out.Observed(metaPrefix)
+		out.MarkObserved(metaPrefix)
 		judgeMetaPrefix(s, labels, key, deviates, out)
 	}
 	if isMetaName(name) {
-		out.Observed(metaName)
+		out.MarkObserved(metaName)
 		return
 	}
 	deviates(verdict.Deviation{
@@ -158,8 +158,8 @@ func judgeMetaPrefix(s *Session, labels []string, key string, deviates func(verd
 		}
 		return // reserved, so the order of its labels does not matter
 	}
-	out.Observed(metaReserved2506)
-	out.Observed(metaReserved2511)
+	out.MarkObserved(metaReserved2506)
+	out.MarkObserved(metaReserved2511)
 	if len(labels) < 2 {
 		return
 	}
@@ -171,7 +171,7 @@ func judgeMetaPrefix(s *Session, labels []string, key string, deviates func(verd
 		})
 		return
 	}
-	out.Observed(metaReverseDNS)
+	out.MarkObserved(metaReverseDNS)
 }
 
 // isReservedPrefix reports whether the prefix is reserved for MCP. An MCP label is

@@ -97,10 +97,10 @@ func (n *Negotiation) ClientCapabilities(req *Request) jsontext.Value {
 	return nil
 }
 
-// DeclaresOther reports whether the client capabilities that a request of the stateless era
-// declares differ from those of the first request with complete metadata. Such a request may be
+// DeclaresOtherCapabilities reports whether the client capabilities that a request of the stateless
+// era declares differ from those of the first request with complete metadata. Such a request may be
 // from another client, to which the server may offer something else.
-func (n *Negotiation) DeclaresOther(req *Request) bool {
+func (n *Negotiation) DeclaresOtherCapabilities(req *Request) bool {
 	return req.Metadata != nil && req.Metadata.Capabilities != nil && !bytes.Equal(req.Metadata.Capabilities, n.usualCapabilities)
 }
 

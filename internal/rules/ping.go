@@ -61,7 +61,7 @@ func judgePings(s *Session, out *Reporter) {
 		if len(req.Responses) > 0 {
 			judgePingResponse(s, req, out)
 		} else if isSilent(s, req) && lacks {
-			out.Deviates(verdict.Deviation{
+			out.Report(verdict.Deviation{
 				Requirement: pingRequirement(req),
 				Summary:     "The server does not answer " + describePing(req) + ".",
 				Permitted:   "a result",
@@ -91,7 +91,7 @@ func describePing(req *Request) string {
 func judgePingResponse(s *Session, req *Request, out *Reporter) {
 	m := req.Responses[0].Message
 	deviates := func(requirement, summary, permitted string) {
-		out.Deviates(verdict.Deviation{Requirement: requirement, Summary: summary, Permitted: permitted, Seen: excerpt(m.Raw), At: positionsOf(req.Event, req.Responses[0].Event)})
+		out.Report(verdict.Deviation{Requirement: requirement, Summary: summary, Permitted: permitted, Seen: excerpt(m.Raw), At: positionsOf(req.Event, req.Responses[0].Event)})
 	}
 	switch {
 	case m.Has("result") == hasError(m) || m.Has("result") && m.IsError(), req.IsOverloaded():
@@ -99,13 +99,13 @@ func judgePingResponse(s *Session, req *Request, out *Reporter) {
 	case m.IsError() && req.IsCancelled():
 		return // the cancellation may be the reason
 	case m.IsError() && !blamesRequest(m) && servedEqualPing(s, req):
-		out.ReportedElsewhere(pingRequirement(req)) // the error may report overload in words that are not recognized
+		out.MarkReportedElsewhere(pingRequirement(req)) // the error may report overload in words that are not recognized
 		return
 	case m.IsError():
 		deviates(pingRequirement(req), "The server answers "+describePing(req)+" with an error.", "a result")
 		return
 	}
-	out.Observed(pingRequirement(req))
+	out.MarkObserved(pingRequirement(req))
 	if m.Result().Kind() != '{' {
 		return
 	}
@@ -116,7 +116,7 @@ func judgePingResponse(s *Session, req *Request, out *Reporter) {
 			return
 		}
 	}
-	out.Observed(pingEmpty)
+	out.MarkObserved(pingEmpty)
 }
 
 // blamesRequest reports whether an error code blames the request, not the state of the server.
@@ -164,10 +164,10 @@ func (r *pingRun) observe(s *Session, e *transcript.Event, out *Reporter) {
 			continue
 		}
 		if n < manyPings || e.At-r.pings[n-manyPings].At >= pingWindow {
-			out.Observed(pingNotTooMany)
+			out.MarkObserved(pingNotTooMany)
 			continue
 		}
-		out.Deviates(verdict.Deviation{
+		out.Report(verdict.Deviation{
 			Requirement: pingNotTooMany,
 			Summary:     "The server pings more than once a second.",
 			Permitted:   "an occasional ping",

@@ -45,7 +45,8 @@ type Request struct {
 	misidentified *unmatchedResponse
 
 	// saysOverload caches the result of reportsOverload for the first response, and is valid if
-	// sawResponse is set. validMeta caches the result of HasValidMeta, and is valid if sawMeta is set.
+	// sawResponse is set. validMeta caches the result of HasValidMeta, and is valid if sawMeta is
+	// set.
 	saysOverload, sawResponse bool
 	validMeta, sawMeta        bool
 }
@@ -132,4 +133,4 @@ func hasValidMeta(m *wire.Message) bool {
 func (req *Request) HasLegalID() bool { return req.Message.ID.IsLegal() }
 
 // HasSafeID reports whether every server can hold the id: it is not an integer beyond 2^53-1.
-func (req *Request) HasSafeID() bool { return !isBeyondSafe(req.Message.ID) }
+func (req *Request) HasSafeID() bool { return !isUnsafeInteger(req.Message.ID) }

@@ -36,12 +36,12 @@ func (r *Requests) Exchanges() *transcript.Exchanges { return r.dialogue.Exchang
 
 // RequestsWithID returns the client's requests with this id, oldest first.
 func (r *Requests) RequestsWithID(id wire.ID) []*Request {
-	return r.requestsOf(r.dialogue.WithID(id))
+	return r.requestsOf(r.dialogue.RequestsWithID(id))
 }
 
 // RequestsWithToken returns the client's requests with this progress token, oldest first.
 func (r *Requests) RequestsWithToken(token wire.ID) []*Request {
-	return r.requestsOf(r.dialogue.WithToken(token))
+	return r.requestsOf(r.dialogue.RequestsWithToken(token))
 }
 
 // ServerRequestsWithToken returns the server's requests with this progress token, oldest first.
@@ -117,7 +117,7 @@ func (r *Requests) serverRequestOf(m *wire.Message) *transcript.Request {
 
 // noteRequest records a request of the client, or a message that may be taken for one.
 func (r *Requests) noteRequest(e *transcript.Event, m *wire.Message, era spec.Era) *Request {
-	reused := len(r.dialogue.WithID(m.ID)) > 0
+	reused := len(r.dialogue.RequestsWithID(m.ID)) > 0
 	req := &Request{Request: r.dialogue.NoteRequest(e, m), reused: reused, burst: r.burst}
 	if era == spec.Stateless {
 		req.Metadata = metadataOf(m)
@@ -157,9 +157,9 @@ func (r *Requests) isBusy() bool {
 	return false
 }
 
-// isOutlived reports whether a later request was answered, which shows that the server was still
-// responsive when it left req without a response.
-func (r *Requests) isOutlived(req *Request) bool {
+// hasAnsweredLater reports whether a later request was answered, which shows that the server was
+// still responsive when it left req without a response.
+func (r *Requests) hasAnsweredLater(req *Request) bool {
 	return slices.ContainsFunc(r.RequestsFrom(req.Event.Seq+1), func(b *Request) bool { return len(b.Responses) > 0 && b.due })
 }
 

@@ -49,7 +49,7 @@ type Result struct {
 	// request got the same refusal; "" if there was no such test.
 	Unclear string
 
-	elsewhere bool // see ReportedElsewhere
+	elsewhere bool // see MarkReportedElsewhere
 }
 
 // maxDeviations bounds the deviations that Judge keeps for a rule, requirement and summary, so that
@@ -77,22 +77,22 @@ func (o *Reporter) Judges(requirement string) bool {
 	return slices.Contains(o.rule.Requirements, requirement) && o.result(requirement) != nil
 }
 
-// Observed records that the requirement was observed once.
-func (o *Reporter) Observed(requirement string) {
+// MarkObserved records that the requirement was observed once.
+func (o *Reporter) MarkObserved(requirement string) {
 	if r := o.result(requirement); r != nil {
 		r.Observed++
 	}
 }
 
-// ObservedTimes records that the requirement was observed n times.
-func (o *Reporter) ObservedTimes(requirement string, n int) {
+// MarkObservedTimes records that the requirement was observed n times.
+func (o *Reporter) MarkObservedTimes(requirement string, n int) {
 	if r := o.result(requirement); r != nil {
 		r.Observed += n
 	}
 }
 
-// Deviates records a deviation. It also counts as an observation of the requirement.
-func (o *Reporter) Deviates(d verdict.Deviation) {
+// Report records a deviation. It also counts as an observation of the requirement.
+func (o *Reporter) Report(d verdict.Deviation) {
 	r := o.result(d.Requirement)
 	if r == nil {
 		return
@@ -109,16 +109,16 @@ func (o *Reporter) Deviates(d verdict.Deviation) {
 	}
 }
 
-// ReportedElsewhere records that the requirement was broken, but that a finding about another
+// MarkReportedElsewhere records that the requirement was broken, but that a finding about another
 // requirement reports the cause. The requirement then does not count as kept in this conversation.
-func (o *Reporter) ReportedElsewhere(requirement string) {
+func (o *Reporter) MarkReportedElsewhere(requirement string) {
 	if r := o.result(requirement); r != nil {
 		r.elsewhere = true
 	}
 }
 
-// Unclear records why a test of the requirement showed nothing.
-func (o *Reporter) Unclear(requirement, why string) {
+// MarkUnclear records why a test of the requirement showed nothing.
+func (o *Reporter) MarkUnclear(requirement, why string) {
 	if r := o.result(requirement); r != nil && r.Unclear == "" {
 		r.Unclear = why
 	}

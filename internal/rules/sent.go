@@ -17,8 +17,8 @@ type SentMessages struct {
 	lastButPings  *transcript.Event     // the last frame before the server's output ended that is not a ping
 	outputEnded   bool                  // see lastButPings
 	notifications []*transcript.Message // those that are well formed
-	// illegal are the positions of frames that a receiver need not accept. A receiver may refuse such
-	// a frame with an error without an id. A server may also stop responding after it.
+	// illegal are the positions of frames that a receiver need not accept. A receiver may refuse
+	// such a frame with an error without an id. A server may also stop responding after it.
 	illegal []int
 	// garbled are the frames that can't be read with certainty, so that their ids are unknown.
 	garbled [][]byte
@@ -40,7 +40,7 @@ func (s *SentMessages) HasIllegal() bool { return len(s.illegal) > 0 }
 // its id is an integer that not every server can represent exactly.
 func (s *SentMessages) MayBeRefused(sent *transcript.Event) bool {
 	return slices.Contains(s.illegal, sent.Seq) ||
-		slices.ContainsFunc(sent.Messages(), func(m wire.Message) bool { return isBeyondSafe(m.ID) })
+		slices.ContainsFunc(sent.Messages(), func(m wire.Message) bool { return isUnsafeInteger(m.ID) })
 }
 
 // HasGarbled reports whether text is in a frame that can't be read with certainty, or may be in

@@ -141,7 +141,7 @@ func (s *Session) notePhase(req *Request) {
 	} else {
 		s.Negotiation.notePhase(req)
 	}
-	req.due = req.due && req.WellFormed && !req.reused && !req.batched && !isBeyondSafe(req.Message.ID)
+	req.due = req.due && req.WellFormed && !req.reused && !req.batched && !isUnsafeInteger(req.Message.ID)
 }
 
 func (s *Session) noteReceived(e *transcript.Event) {

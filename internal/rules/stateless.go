@@ -48,7 +48,7 @@ func (v *Versions) IsGovernedByRevision(obs *Observation) bool {
 	case obs.Request != nil:
 		return v.Governs(obs.Request)
 	default:
-		return !v.IsOlder(obs.Event)
+		return !v.MayBeHandshakeMessage(obs.Event)
 	}
 }
 
@@ -68,10 +68,10 @@ func (v *Versions) ListsNoHandshake() bool {
 // server/discover lists none, and in this conversation it refused initialize.
 func (v *Versions) IsStatelessOnly() bool { return v.ListsNoHandshake() && v.refusedInitialize }
 
-// IsOlder reports whether a message of the server may belong to a handshake revision that the
-// server also supports: over stdio, after a request of that revision was served; over HTTP, outside
-// the response to a request that names the session's revision.
-func (v *Versions) IsOlder(e *transcript.Event) bool {
+// MayBeHandshakeMessage reports whether a message of the server may belong to a handshake revision
+// that the server also supports: over stdio, after a request of that revision was served; over
+// HTTP, outside the response to a request that names the session's revision.
+func (v *Versions) MayBeHandshakeMessage(e *transcript.Event) bool {
 	if v.transport == spec.Stdio {
 		return v.servedOlder != nil && e.Seq > v.servedOlder.Responses[0].Event.Seq
 	}

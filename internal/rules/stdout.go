@@ -50,7 +50,7 @@ func judgePurity(s *Session, e *transcript.Event, out *Reporter) {
 	}
 	empty := got.shape == plain && got.batch && len(got.messages) == 0
 	if got.shape == spread || got.shape == plain && !empty {
-		out.Observed(onlyMessages)
+		out.MarkObserved(onlyMessages)
 		return
 	}
 	d := verdict.Deviation{Requirement: onlyMessages, At: got.positions(), Permitted: "only JSON-RPC messages; logs and banners belong on stderr"}
@@ -72,7 +72,7 @@ func judgePurity(s *Session, e *transcript.Event, out *Reporter) {
 				d.Fix = "Write one message per line and nothing else on it, not even a comma."
 			}
 		}
-		out.Deviates(d)
+		out.Report(d)
 	case truncated:
 		if s.InputClosed || s.Signalled {
 			return // the harness cut the line off
@@ -80,24 +80,24 @@ func judgePurity(s *Session, e *transcript.Event, out *Reporter) {
 		d.Summary, d.Seen = "The server's output ends inside a message.", excerpt(got.lastEvent().Raw)
 		d.Permitted = "only complete messages, each followed by a newline"
 		d.Fix = "Write and flush the whole message before the process exits."
-		out.Deviates(d)
+		out.Report(d)
 	case blank:
 		d.Summary, d.Seen, d.Weight = "The server writes blank lines to stdout.", "a line without a message", verdict.AtMostWarning
 		d.Permitted = "a JSON-RPC message on every line"
 		d.Fix = "End each message with exactly one newline."
-		out.Deviates(d)
+		out.Report(d)
 	case headed:
 		d.Summary, d.Seen = "The server frames messages with headers, not newlines.", excerpt(e.Raw)
 		d.Permitted = "each message on its own line, and nothing else"
 		d.Fix = "Write no headers such as Content-Length; end each message with a newline instead."
-		out.Deviates(d)
+		out.Report(d)
 	case joined: // the line as a whole is not a message; the rule on line framing describes it better
-		out.ReportedElsewhere(onlyMessages)
+		out.MarkReportedElsewhere(onlyMessages)
 	case unread:
 	case plain: // an empty batch is judged as a batch if the revision has none, or if the client sent one
 		if s.Revision().HasBatches() && s.Sent.batches == 0 {
 			d.Summary, d.Seen = "The server writes JSON to stdout that is not an MCP message.", excerpt(e.Raw)
-			out.Deviates(d)
+			out.Report(d)
 		}
 	}
 }
@@ -129,7 +129,7 @@ func judgeFlood(e *transcript.Event, out *Reporter) {
 	if len(bytes.TrimSpace(e.Raw)) == 0 || wire.LooksLikeMessage(e.Raw) {
 		return
 	}
-	out.Deviates(verdict.Deviation{
+	out.Report(verdict.Deviation{
 		Requirement: onlyMessages,
 		Summary:     "The server floods stdout with text that is not an MCP message.",
 		Permitted:   "only JSON-RPC messages, each followed by a newline",
@@ -147,16 +147,16 @@ func judgeFraming(s *Session, e *transcript.Event, out *Reporter) {
 		return
 	}
 	if got.shape == headed { // the rule on stdout reports the headers as text
-		out.ReportedElsewhere(newlineDelimited)
+		out.MarkReportedElsewhere(newlineDelimited)
 		return
 	}
 	if len(got.messages) == 0 {
 		return
 	}
 	if got.shape == plain {
-		out.Observed(newlineDelimited)
+		out.MarkObserved(newlineDelimited)
 		if !bytes.HasSuffix(e.Raw, []byte("\r")) {
-			out.Observed(noEmbeddedNewlines)
+			out.MarkObserved(noEmbeddedNewlines)
 			return
 		}
 	}
@@ -164,17 +164,17 @@ func judgeFraming(s *Session, e *transcript.Event, out *Reporter) {
 	switch got.shape {
 	case joined:
 		d.Summary, d.Permitted, d.Seen = "The server writes several messages on one line.", "a newline after each message", excerpt(e.Raw)
-		out.Deviates(d)
+		out.Report(d)
 	case spread:
 		d.Requirement = noEmbeddedNewlines
 		d.Summary, d.Permitted = "The server spreads a message over several lines.", "a message without raw newlines; within strings they are written as \\n"
 		d.Seen = fmt.Sprintf("on %d lines: %s", len(got.events), excerpt(joinLines(got.events)))
-		out.Deviates(d)
-		out.ReportedElsewhere(newlineDelimited)
+		out.Report(d)
+		out.MarkReportedElsewhere(newlineDelimited)
 	case plain:
 		d.Requirement, d.Weight = noEmbeddedNewlines, verdict.OnlyNote
 		d.Summary, d.Permitted, d.Seen = "The server ends lines with a carriage return and a newline.", "\\n alone; the carriage return is tolerated", "a line that ends with CR LF"
 		d.Fix = "End each line with \\n alone, not with \\r\\n."
-		out.Deviates(d)
+		out.Report(d)
 	}
 }

@@ -87,11 +87,11 @@ func (u *unmatchedResponses) attribute(r *unmatchedResponse) {
 		r.class = toResponse
 		return
 	}
-	if u.sent.hasGarbledID(r.message.ID) || u.isMisread(r) || isError && u.sent.hasIllegalBefore(r.event) {
+	if u.sent.hasGarbledID(r.message.ID) || u.mayHaveMisreadID(r) || isError && u.sent.hasIllegalBefore(r.event) {
 		r.class = excused
 		return
 	}
-	if all := u.unansweredBefore(r.event); len(all) == 1 && u.comesAlone(r, all[0]) {
+	if all := u.unansweredBefore(r.event); len(all) == 1 && u.hasOnlyUnmatchedID(r, all[0]) {
 		r.request, r.class = all[0], changedID
 		return
 	}
@@ -103,10 +103,10 @@ func (u *unmatchedResponses) attribute(r *unmatchedResponse) {
 	}
 }
 
-// comesAlone reports whether every unmatched response between the request and the client's next
-// request has the same id as r. With several ids it is unclear which response was meant for the
-// request.
-func (u *unmatchedResponses) comesAlone(r *unmatchedResponse, req *Request) bool {
+// hasOnlyUnmatchedID reports whether every unmatched response between the request and the client's
+// next request has the same id as r. With several ids it is unclear which response was meant for
+// the request.
+func (u *unmatchedResponses) hasOnlyUnmatchedID(r *unmatchedResponse, req *Request) bool {
 	end := math.MaxInt
 	if later := u.requests.RequestsFrom(req.Event.Seq + 1); len(later) > 0 {
 		end = later[0].Event.Seq
@@ -120,7 +120,7 @@ func (u *unmatchedResponses) comesAlone(r *unmatchedResponse, req *Request) bool
 func (u *unmatchedResponses) attributeWithoutID(r *unmatchedResponse) {
 	isError := r.message.IsError()
 	switch {
-	case isError && (u.sent.hasIllegalBefore(r.event) || u.missesBatch(r.event)):
+	case isError && (u.sent.hasIllegalBefore(r.event) || u.hasUnansweredBatch(r.event)):
 		r.class = excused
 		return
 	case !r.message.Has("result") && !isError:
@@ -141,7 +141,7 @@ func (u *unmatchedResponses) attributeWithoutID(r *unmatchedResponse) {
 		return
 	}
 	n := u.sent.lastNotification(r.event)
-	switch req := u.undueBefore(r.event); {
+	switch req := u.lastNotDueBefore(r.event); {
 	case req != nil && (n == nil || req.Event.Seq > n.Event.Seq || req.isCancelledBy(n)):
 		if u.excusing == nil {
 			u.excusing = map[*Request]bool{}
@@ -153,10 +153,10 @@ func (u *unmatchedResponses) attributeWithoutID(r *unmatchedResponse) {
 	}
 }
 
-// undueBefore returns the last request sent before e that has no response and excuses no other
+// lastNotDueBefore returns the last request sent before e that has no response and excuses no other
 // error; nil if there is none. The caller has checked that unansweredBefore returns nothing, so no
 // response to that request is due.
-func (u *unmatchedResponses) undueBefore(e *transcript.Event) *Request {
+func (u *unmatchedResponses) lastNotDueBefore(e *transcript.Event) *Request {
 	for _, req := range slices.Backward(u.requests.client) {
 		if req.Event.Seq < e.Seq && len(req.Responses) == 0 && req.misidentified == nil && !u.excusing[req] {
 			return req
@@ -196,9 +196,9 @@ func (u *unmatchedResponses) attributeExtras() {
 	}
 }
 
-// isMisread reports whether the client sent a request whose bytes can't be read with certainty,
-// so that the server may have read the id of the response from it.
-func (u *unmatchedResponses) isMisread(r *unmatchedResponse) bool {
+// mayHaveMisreadID reports whether the client sent a request whose bytes can't be read with
+// certainty, so that the server may have read the id of the response from it.
+func (u *unmatchedResponses) mayHaveMisreadID(r *unmatchedResponse) bool {
 	return slices.ContainsFunc(u.requests.client, func(req *Request) bool {
 		return !req.isStrictJSON && req.Event.Seq < r.event.Seq && len(req.Responses) == 0 && compareIDs(req.Message.ID, r.message.ID) != unsolicited
 	})
@@ -223,10 +223,10 @@ func (u *unmatchedResponses) intendedRequest(e *transcript.Event, m *wire.Messag
 	return nil
 }
 
-// missesBatch reports whether some request of a batch that the client sent before e has no
+// hasUnansweredBatch reports whether some request of a batch that the client sent before e has no
 // response. A legal batch may be refused as a whole: the cases that send batches judge whether
 // they are served.
-func (u *unmatchedResponses) missesBatch(e *transcript.Event) bool {
+func (u *unmatchedResponses) hasUnansweredBatch(e *transcript.Event) bool {
 	return slices.ContainsFunc(u.requests.client, func(req *Request) bool {
 		return req.batched && req.Event.Seq < e.Seq && len(req.Responses) == 0
 	})

@@ -48,9 +48,9 @@ func judgeKnownVersion(s *Session, out *Reporter) {
 	switch {
 	case !ok:
 	case r.IsPublished() && r.Era() == spec.Handshake:
-		out.Observed(knownVersion)
+		out.MarkObserved(knownVersion)
 	case version == asked, strings.Contains(strings.ToLower(version), "draft"):
-		out.ReportedElsewhere(knownVersion)
+		out.MarkReportedElsewhere(knownVersion)
 	default:
 		d := verdict.Deviation{
 			Requirement: knownVersion,
@@ -62,7 +62,7 @@ func judgeKnownVersion(s *Session, out *Reporter) {
 		if r.IsPublished() {
 			d.Summary = "The server answers initialize with a revision that has no initialize."
 		}
-		out.Deviates(d)
+		out.Report(d)
 	}
 }
 
@@ -76,23 +76,23 @@ func judgeVersionRespected(s *Session, e *transcript.Event, m *wire.Message, out
 	if req == s.Initialize || req == nil && m.Method == "" {
 		return
 	}
-	var c *construct
+	var c *protocolFeature
 	if req != nil {
-		c = MemoResult(s, m, newestInKey{req.Message.Method}, func() *construct { return newestInResult(req.Message.Method, m.Result()) })
+		c = MemoResult(s, m, newestFeatureKey{req.Message.Method}, func() *protocolFeature { return newestFeatureInResult(req.Message.Method, m.Result()) })
 	} else {
-		c = newestInMessage(m)
+		c = newestFeatureInMessage(m)
 	}
 	if c == nil {
 		return
 	}
 	switch {
 	case s.Revision().AtLeast(c.since):
-		out.Observed(respectedSince24)
-		out.Observed(respectedSince25)
+		out.MarkObserved(respectedSince24)
+		out.MarkObserved(respectedSince25)
 		return
 	case c.content: // another requirement covers the types of content
-		out.ReportedElsewhere(respectedSince24)
-		out.ReportedElsewhere(respectedSince25)
+		out.MarkReportedElsewhere(respectedSince24)
+		out.MarkReportedElsewhere(respectedSince25)
 		return
 	}
 	d := verdict.Deviation{
@@ -102,85 +102,85 @@ func judgeVersionRespected(s *Session, e *transcript.Event, m *wire.Message, out
 		At:        responsePositions(s, e, m),
 	}
 	for _, d.Requirement = range []string{respectedSince24, respectedSince25} {
-		out.Deviates(d) // only the requirement that exists in the revision has an effect
+		out.Report(d) // only the requirement that exists in the revision has an effect
 	}
 }
 
-// construct is a part of a message, with the revision that introduced it.
-type construct struct {
+// protocolFeature is a part of a message, with the revision that introduced it.
+type protocolFeature struct {
 	name    string
 	since   spec.Revision
 	content bool // a type of content block
 }
 
-// newestInKey is the memo key of the newest protocol feature that a result uses.
-type newestInKey struct{ method string }
+// newestFeatureKey is the memo key of the newest protocol feature that a result uses.
+type newestFeatureKey struct{ method string }
 
-// laterConstruct returns the one of two features that the later revision introduced. Either may be
+// laterFeature returns the one of two features that the later revision introduced. Either may be
 // nil.
-func laterConstruct(a, b *construct) *construct {
+func laterFeature(a, b *protocolFeature) *protocolFeature {
 	if a == nil || b != nil && b.since > a.since {
 		return b
 	}
 	return a
 }
 
-// newestInMessage returns the newest construct in a request or notification of the server.
-func newestInMessage(m *wire.Message) *construct {
+// newestFeatureInMessage returns the newest construct in a request or notification of the server.
+func newestFeatureInMessage(m *wire.Message) *protocolFeature {
 	switch m.Method {
 	case spec.MethodElicit:
 		if mode, _ := wire.Text(m.ParamAt("/mode")); mode == "url" {
-			return &construct{name: "elicitation in url mode", since: spec.V20251125}
+			return &protocolFeature{name: "elicitation in url mode", since: spec.V20251125}
 		}
-		return &construct{name: m.Method, since: spec.V20250618}
+		return &protocolFeature{name: m.Method, since: spec.V20250618}
 	case spec.MethodElicitDone, spec.MethodTasksGet, spec.MethodTasksResult, spec.MethodTasksList, spec.MethodTasksCancel, spec.MethodTasksStatus:
-		return &construct{name: m.Method, since: spec.V20251125}
+		return &protocolFeature{name: m.Method, since: spec.V20251125}
 	case spec.MethodSampling:
-		c := &construct{name: m.Method, since: spec.V20241105}
+		c := &protocolFeature{name: m.Method, since: spec.V20241105}
 		for _, message := range wire.Elements(m.ParamAt("/messages")) {
-			c = laterConstruct(c, newestInContent(wire.At(message, "/content")))
+			c = laterFeature(c, newestFeatureInContent(wire.At(message, "/content")))
 		}
 		return c
 	case spec.MethodRootsList:
-		return &construct{name: m.Method, since: spec.V20241105}
+		return &protocolFeature{name: m.Method, since: spec.V20241105}
 	}
 	return nil
 }
 
-// newestInResult returns the newest construct in the result of a request.
-func newestInResult(method string, result jsontext.Value) *construct {
+// newestFeatureInResult returns the newest construct in the result of a request.
+func newestFeatureInResult(method string, result jsontext.Value) *protocolFeature {
 	if result.Kind() != '{' {
 		return nil
 	}
 	if t, _ := wire.Text(wire.At(result, "/resultType")); t == spec.ResultInputRequired {
-		return &construct{name: "a result of the type input_required", since: spec.V20260728}
+		return &protocolFeature{name: "a result of the type input_required", since: spec.V20260728}
 	}
-	var c *construct
+	var c *protocolFeature
 	switch method {
 	case spec.MethodToolsCall:
 		content := wire.At(result, "/content")
 		if id := wire.At(result, "/task/taskId"); id != nil && content == nil {
-			return &construct{name: "a task instead of a result", since: spec.V20251125}
+			return &protocolFeature{name: "a task instead of a result", since: spec.V20251125}
 		}
 		for _, block := range wire.Elements(content) {
-			c = laterConstruct(c, newestInContent(block))
+			c = laterFeature(c, newestFeatureInContent(block))
 		}
 	case spec.MethodPromptsGet:
 		for _, message := range wire.Elements(wire.At(result, "/messages")) {
-			c = laterConstruct(c, newestInContent(wire.At(message, "/content")))
+			c = laterFeature(c, newestFeatureInContent(wire.At(message, "/content")))
 		}
 	}
 	return c
 }
 
-func newestInContent(block jsontext.Value) *construct {
+func newestFeatureInContent(block jsontext.Value) *protocolFeature {
 	switch kind, _ := wire.Text(wire.At(block, "/type")); kind {
 	case "audio":
-		return &construct{"audio content", spec.V20250326, true}
+		return &protocolFeature{"audio content", spec.V20250326, true}
 	case "resource_link":
-		return &construct{"a resource link", spec.V20250618, true}
+		return &protocolFeature{"a resource link", spec.V20250618, true}
 	case "text", "image", "resource":
-		return &construct{kind + " content", spec.V20241105, true}
+		return &protocolFeature{kind + " content", spec.V20241105, true}
 	default:
 		return nil
 	}

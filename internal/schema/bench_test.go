@@ -39,8 +39,8 @@ func BenchmarkMessage(b *testing.B) {
 			b.SetBytes(int64(len(c.message)))
 			b.ReportAllocs()
 			for b.Loop() {
-				if (v.Message(m, c.asked) != nil) != (c.name == "broken") {
-					b.Fatalf("%v", v.Message(m, c.asked))
+				if (v.CheckMessage(m, c.asked) != nil) != (c.name == "broken") {
+					b.Fatalf("%v", v.CheckMessage(m, c.asked))
 				}
 			}
 		})

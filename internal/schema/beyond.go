@@ -11,9 +11,9 @@ import (
 // JSON type.
 type extraCheck func(c *checker, v []byte)
 
-// checkText returns a check that reports a violation of the given kind if the function fits returns
+// textCheck returns a check that reports a violation of the given kind if the function fits returns
 // false for the text of a string.
-func checkText(k Kind, permitted string, fits func(text []byte) bool) extraCheck {
+func textCheck(k Kind, permitted string, fits func(text []byte) bool) extraCheck {
 	return func(c *checker, v []byte) {
 		if !fits(unquote(v)) {
 			c.addViolation(k, BeyondSchema, permitted, excerpt(v))
@@ -22,15 +22,15 @@ func checkText(k Kind, permitted string, fits func(text []byte) bool) extraCheck
 }
 
 var (
-	mediaType   = checkText(NotMIME, "a MIME type such as text/plain or image/png", isMIME)
-	imageType   = checkText(OtherMIME, "the MIME type of an image", mayBeType("image"))
-	audioType   = checkText(OtherMIME, "the MIME type of audio", mayBeType("audio", "video"))
-	absoluteURI = checkText(NotURI, "an absolute URI (RFC 3986), with a scheme and without illegal characters", uri.IsURI)
-	uriTemplate = checkText(NotTemplate, "a URI template (RFC 6570), such as file:///{path}", uri.IsTemplate)
-	isoDate     = checkText(NotDate, "a date or time of ISO 8601, such as 2025-01-12T15:00:58Z", isDate)
-	iconType    = checkText(IconType, "image/png, image/jpeg, image/svg+xml or image/webp", isIconType)
-	notBlank    = checkText(Blank, "a text that people can read, not only white space", isNotBlank)
-	iconSize    = checkText(IconSize, `a size such as "48x48", or "any"`, iconSizePattern.Match)
+	mediaType   = textCheck(NotMIME, "a MIME type such as text/plain or image/png", isMIME)
+	imageType   = textCheck(OtherMIME, "the MIME type of an image", mayBeMediaType("image"))
+	audioType   = textCheck(OtherMIME, "the MIME type of audio", mayBeMediaType("audio", "video"))
+	absoluteURI = textCheck(NotURI, "an absolute URI (RFC 3986), with a scheme and without illegal characters", uri.IsURI)
+	uriTemplate = textCheck(NotTemplate, "a URI template (RFC 6570), such as file:///{path}", uri.IsTemplate)
+	isoDate     = textCheck(NotDate, "a date or time of ISO 8601, such as 2025-01-12T15:00:58Z", isDate)
+	iconType    = textCheck(IconType, "image/png, image/jpeg, image/svg+xml or image/webp", isIconType)
+	notBlank    = textCheck(Blank, "a text that people can read, not only white space", isNotBlank)
+	iconSize    = textCheck(IconSize, `a size such as "48x48", or "any"`, iconSizePattern.Match)
 )
 
 // base64Data requires base64 that every decoder accepts: with padding, and without line breaks.
@@ -87,7 +87,7 @@ func isImageData(rest []byte) bool {
 		return false
 	}
 	media, isBase := bytes.CutSuffix(bytes.ToLower(bytes.ReplaceAll(head, []byte(" "), nil)), []byte(";base64"))
-	if !isBase || !mayBeType("image")(media) {
+	if !isBase || !mayBeMediaType("image")(media) {
 		return false
 	}
 	if bytes.IndexByte(data, '%') >= 0 {
@@ -143,10 +143,10 @@ func isToken(s []byte) bool {
 	return len(s) > 0
 }
 
-// mayBeType returns a function that reports whether a MIME type may be of one of the top-level
+// mayBeMediaType returns a function that reports whether a MIME type may be of one of the top-level
 // types. The function accepts generic types such as application, and anything that is not a MIME
 // type, because mediaType reports that.
-func mayBeType(tops ...string) func(s []byte) bool {
+func mayBeMediaType(tops ...string) func(s []byte) bool {
 	return func(s []byte) bool {
 		top, _, _ := bytes.Cut(bytes.ToLower(s), []byte("/"))
 		for _, t := range tops {

@@ -55,7 +55,7 @@ func TestTextChecks(t *testing.T) {
 			[]string{"image/png;base64,aGVsbG8=", "image/svg+xml;base64,aGVsbG8%3D", ";base64,", "image/png;a=b;BASE64,YQ"},
 			[]string{"", "image/png", "image/png,a", "image/png;base64,?", "text/plain;base64,YQ=="},
 		},
-		{"maybe an image", mayBeType("image"), []string{"image/png", "application/pdf", "IMAGE/x", "?"}, []string{"text/plain", "audio/wav"}},
+		{"maybe an image", mayBeMediaType("image"), []string{"image/png", "application/pdf", "IMAGE/x", "?"}, []string{"text/plain", "audio/wav"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for _, s := range c.kept {

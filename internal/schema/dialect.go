@@ -123,11 +123,11 @@ func schemaProblem(v []byte, r spec.Revision) string {
 	return problem
 }
 
-// CheckStructured judges a tool's structuredContent by the tool's outputSchema. Pointers begin at
-// the structuredContent. It returns no violation if the schema is invalid or of an unknown dialect,
-// refers to other documents, has a regular expression that is not valid in Go, or is too expensive
-// to evaluate.
-func (v *Validator) CheckStructured(outputSchema, structuredContent jsontext.Value) []Violation {
+// CheckStructuredContent judges a tool's structuredContent by the tool's outputSchema. Pointers
+// begin at the structuredContent. It returns no violation if the schema is invalid or of an unknown
+// dialect, refers to other documents, has a regular expression that is not valid in Go, or is too
+// expensive to evaluate.
+func (v *Validator) CheckStructuredContent(outputSchema, structuredContent jsontext.Value) []Violation {
 	outputSchema, structuredContent = trimSpace(outputSchema), trimSpace(structuredContent)
 	compiled := memoize(&v.schemas.mutex, &v.schemas.compiled, outputSchema, func() compiledSchema {
 		return compileSchema(outputSchema, v.revision)

@@ -46,7 +46,7 @@ func TestDialects(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			tools := `{"tools":[{"name":"a","inputSchema":{` + c.members + `,"type":"object"}}]}`
 			for range 2 { // the second result comes from the cache
-				got := For(c.revision).Result(spec.MethodToolsList, []byte(tools))
+				got := For(c.revision).CheckResult(spec.MethodToolsList, []byte(tools))
 				if valid := len(got) == 0; valid != c.valid {
 					t.Errorf("%s gives %v", tools, got)
 				}
@@ -58,8 +58,8 @@ func TestDialects(t *testing.T) {
 	}
 }
 
-// TestCheckStructured checks which structuredContent violates an outputSchema, and that schemas which
-// can't be evaluated have no violations.
+// TestCheckStructured checks which structuredContent violates an outputSchema, and that schemas
+// which can't be evaluated have no violations.
 func TestCheckStructured(t *testing.T) {
 	v := For(spec.V20251125)
 	doubling := `{"$defs":{"a0":{"type":"string"}`
@@ -90,7 +90,7 @@ func TestCheckStructured(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			start := time.Now()
 			got := ""
-			for _, f := range v.CheckStructured([]byte(c.schema), []byte(c.value)) {
+			for _, f := range v.CheckStructuredContent([]byte(c.schema), []byte(c.value)) {
 				got = f.Seen
 			}
 			if got != c.want {
@@ -106,10 +106,10 @@ func TestCheckStructured(t *testing.T) {
 func TestCheckStructuredWithoutDialect(t *testing.T) {
 	v := For(spec.V20250618)
 	tuple := []byte(`{"items":[{"type":"string"}]}`)
-	if got := v.CheckStructured(tuple, []byte(`[1]`)); got != nil {
+	if got := v.CheckStructuredContent(tuple, []byte(`[1]`)); got != nil {
 		t.Errorf("a schema that 2020-12 refuses is judged: %v", got)
 	}
-	if got := v.CheckStructured([]byte(`{"type":"object"}`), []byte(`[1]`)); len(got) != 1 || got[0].Kind != NotStructured {
+	if got := v.CheckStructuredContent([]byte(`{"type":"object"}`), []byte(`[1]`)); len(got) != 1 || got[0].Kind != NotStructured {
 		t.Errorf("what no dialect allows gives %v", got)
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// CheckInDraft07 returns what CheckStructured would return if the schema's dialect were draft-07.
-// It returns false if the schema names its own dialect or is not an object.
+// CheckInDraft07 returns what CheckStructuredContent would return if the schema's dialect were
+// draft-07. It returns false if the schema names its own dialect or is not an object.
 func (v *Validator) CheckInDraft07(schema, value jsontext.Value) ([]Violation, bool) {
 	schema = trimSpace(schema)
 	if kindOf(schema) != '{' || valueOf(schema, "$schema") != nil {
@@ -19,14 +19,14 @@ func (v *Validator) CheckInDraft07(schema, value jsontext.Value) ([]Violation, b
 	if !bytes.HasPrefix(rest, []byte("}")) {
 		older = append(older, ',')
 	}
-	return v.CheckStructured(append(older, rest...), value), true
+	return v.CheckStructuredContent(append(older, rest...), value), true
 }
 
 // BreaksModernKeywords reports whether a value violates a schema without $schema only because of
 // keywords that 2020-12 has and draft-07 lacks. It ignores keywords that forbid additional members,
 // because such members do no harm. It returns false for revisions without a default dialect.
 func (v *Validator) BreaksModernKeywords(schema, value jsontext.Value) bool {
-	if !v.revision.HasDefaultDialect() || valueOf(trimSpace(schema), "$schema") != nil || len(v.CheckStructured(schema, value)) == 0 {
+	if !v.revision.HasDefaultDialect() || valueOf(trimSpace(schema), "$schema") != nil || len(v.CheckStructuredContent(schema, value)) == 0 {
 		return false
 	}
 	root, ok := decode(schema)
@@ -34,7 +34,7 @@ func (v *Validator) BreaksModernKeywords(schema, value jsontext.Value) bool {
 		return false
 	}
 	older, err := json.Marshal(root)
-	return err == nil && len(v.CheckStructured(older, value)) == 0
+	return err == nil && len(v.CheckStructuredContent(older, value)) == 0
 }
 
 // modernKeywords are the keywords that draft-07 lacks, except those that only forbid additional

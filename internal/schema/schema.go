@@ -90,8 +90,8 @@ func (f Violation) String() string {
 	return where + ": permitted: " + f.Permitted + "; seen: " + f.Seen
 }
 
-// Describe returns in words what the place of the violation may contain, and what it contains. at is
-// the pointer to the value that was checked; both texts name places from there. If a member is
+// Describe returns in words what the place of the violation may contain, and what it contains. at
+// is the pointer to the value that was checked; both texts name places from there. If a member is
 // missing, they have its name.
 func (f Violation) Describe(at string) (permitted, seen string) {
 	pointer := at + f.Pointer
@@ -153,23 +153,23 @@ func For(r spec.Revision) *Validator {
 // Revision returns the revision whose types v uses.
 func (v *Validator) Revision() spec.Revision { return v.revision }
 
-// Result judges the result of a request for the method, including results that the client
+// CheckResult judges the result of a request for the method, including results that the client
 // sends to the server. Pointers begin at the result. If the revision does not have the
 // method, only the common members of results are judged.
-func (v *Validator) Result(method string, result jsontext.Value) []Violation {
+func (v *Validator) CheckResult(method string, result jsontext.Value) []Violation {
 	result = trimSpace(result)
 	return onlyViolations(v.judge("", result, v.resultType(method, result)))
 }
 
-// Error judges the error member of a response; pointers begin at the error.
-func (v *Validator) Error(e jsontext.Value) []Violation {
+// CheckError judges the error member of a response; pointers begin at the error.
+func (v *Validator) CheckError(e jsontext.Value) []Violation {
 	return onlyViolations(v.judge("", e, v.errorType(e)))
 }
 
-// Message judges the params, the result or the error of a message from the server, according to its
-// kind. For a result, method is that of its request. Pointers begin at the message. The envelope
-// (jsonrpc, id, which members may occur together) is not judged here.
-func (v *Validator) Message(m *wire.Message, method string) []Violation {
+// CheckMessage judges the params, the result or the error of a message from the server, according
+// to its kind. For a result, method is that of its request. Pointers begin at the message. The
+// envelope (jsonrpc, id, which members may occur together) is not judged here.
+func (v *Validator) CheckMessage(m *wire.Message, method string) []Violation {
 	return onlyViolations(v.Examine(m, method))
 }
 

@@ -76,11 +76,11 @@ func (o *official) payload(v *Validator, s recordedMessage) (raw []byte, x subje
 			}
 			return o.at("Result")
 		}
-		x.judge = func(v *Validator, raw []byte) []Violation { return v.Result(s.asked, raw) }
+		x.judge = func(v *Validator, raw []byte) []Violation { return v.CheckResult(s.asked, raw) }
 		return m.Result(), x
 	case m.Kind == wire.Response:
 		x.official = func(value any) *jsonschema.Schema { return o.at(o.errorPath(v, wire.JSON(value))) }
-		x.judge = func(v *Validator, raw []byte) []Violation { return v.Error(raw) }
+		x.judge = func(v *Validator, raw []byte) []Violation { return v.CheckError(raw) }
 		return m.Member("error"), x
 	case m.Kind == wire.Request:
 		suffix = "Request"
@@ -99,7 +99,7 @@ func (o *official) payload(v *Validator, s recordedMessage) (raw []byte, x subje
 			}
 			return message
 		}
-		x.judge = func(v *Validator, raw []byte) []Violation { return v.Message(&wire.Parse(raw).Messages[0], "") }
+		x.judge = func(v *Validator, raw []byte) []Violation { return v.CheckMessage(&wire.Parse(raw).Messages[0], "") }
 		return m.Params(), x
 	}
 }

@@ -239,13 +239,13 @@ func (o *official) subjects(t *testing.T, v *Validator) []subject {
 			out = append(out, subject{
 				name: method + " " + c.typ.name, typ: c.typ, wrap: resultTyped(c.typ.name),
 				official: func(value any) *jsonschema.Schema { return o.at(v.resultType(method, wire.JSON(value)).name) },
-				judge:    func(v *Validator, raw []byte) []Violation { return v.Result(method, raw) },
+				judge:    func(v *Validator, raw []byte) []Violation { return v.CheckResult(method, raw) },
 			})
 		}
 	}
 	out = append(out, subject{
 		name: "other result", typ: v.plain.result, official: func(any) *jsonschema.Schema { return o.at("Result") },
-		judge: func(v *Validator, raw []byte) []Violation { return v.Result("example/other", raw) },
+		judge: func(v *Validator, raw []byte) []Violation { return v.CheckResult("example/other", raw) },
 	})
 	return append(append(out, o.errors(v)...), o.parts()...)
 }
@@ -291,7 +291,7 @@ func (o *official) messages(t *testing.T, types map[string]*schemaType, suffix s
 				return message
 			},
 			official: func(any) *jsonschema.Schema { return schema },
-			judge:    func(v *Validator, raw []byte) []Violation { return v.Message(&wire.Parse(raw).Messages[0], "") },
+			judge:    func(v *Validator, raw []byte) []Violation { return v.CheckMessage(&wire.Parse(raw).Messages[0], "") },
 		})
 	}
 	return out
@@ -303,7 +303,7 @@ func (o *official) errors(v *Validator) []subject {
 	if !o.revision.AtLeast(spec.V20251125) {
 		plain = "JSONRPCError/properties/error"
 	}
-	judge := func(v *Validator, raw []byte) []Violation { return v.Error(raw) }
+	judge := func(v *Validator, raw []byte) []Violation { return v.CheckError(raw) }
 	out := []subject{{
 		name: "Error", typ: v.plain.err, judge: judge, official: func(any) *jsonschema.Schema { return o.at(plain) },
 	}}

@@ -112,7 +112,7 @@ func TestViolations(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var got []Violation
 			for _, m := range wire.Parse([]byte(c.message)).Messages {
-				got = For(c.revision).Message(&m, c.asked)
+				got = For(c.revision).CheckMessage(&m, c.asked)
 			}
 			if diff := cmp.Diff(c.want, describeAll(got)); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", c.message, diff)
@@ -141,10 +141,10 @@ func TestSeveralGoroutines(t *testing.T) {
 			for _, c := range typicalMessages() {
 				for _, m := range wire.Parse([]byte(c.message)).Messages {
 					v := For(spec.Revisions()[i%4])
-					if got := v.Message(&m, c.asked); len(got) > 0 != (c.name == "broken") {
+					if got := v.CheckMessage(&m, c.asked); len(got) > 0 != (c.name == "broken") {
 						t.Errorf("%s: %v", c.name, got)
 					}
-					if got := v.CheckStructured([]byte(`{"type":"null"}`), []byte(`1`)); len(got) != 1 {
+					if got := v.CheckStructuredContent([]byte(`{"type":"null"}`), []byte(`1`)); len(got) != 1 {
 						t.Errorf("structured: %v", got)
 					}
 				}
@@ -156,16 +156,16 @@ func TestSeveralGoroutines(t *testing.T) {
 
 func TestManyViolationsAreBounded(t *testing.T) {
 	v := For(spec.V20250618)
-	if got := len(v.Result(spec.MethodToolsList, []byte(`{"tools":[`+strings.Repeat("1,", 10_000)+`1]}`))); got != MaxViolations {
+	if got := len(v.CheckResult(spec.MethodToolsList, []byte(`{"tools":[`+strings.Repeat("1,", 10_000)+`1]}`))); got != MaxViolations {
 		t.Errorf("%d violations, want %d", got, MaxViolations)
 	}
 	long := strings.Repeat(`a`, 1<<20)
-	for _, f := range v.Result(spec.MethodToolsList, []byte(`{"tools":"`+long+`"}`)) {
+	for _, f := range v.CheckResult(spec.MethodToolsList, []byte(`{"tools":"`+long+`"}`)) {
 		if len(f.String()) > 400 {
 			t.Errorf("a violation has %d bytes", len(f.String()))
 		}
 	}
-	for _, f := range v.Result(spec.MethodInitialize, []byte(`{"protocolVersion":"","capabilities":{"experimental":{"`+long+`":1}},"serverInfo":{"name":"","version":""}}`)) {
+	for _, f := range v.CheckResult(spec.MethodInitialize, []byte(`{"protocolVersion":"","capabilities":{"experimental":{"`+long+`":1}},"serverInfo":{"name":"","version":""}}`)) {
 		if len(f.String()) > 400 {
 			t.Errorf("a violation has %d bytes", len(f.String()))
 		}
@@ -185,9 +185,9 @@ func TestArbitraryBytes(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		raw := []byte(strings.Join(rapid.SliceOfN(rapid.SampledFrom(fragments), 0, 30).Draw(rt, "parts"), ""))
 		v := For(rapid.SampledFrom(spec.Revisions()).Draw(rt, "revision"))
-		v.Result(rapid.SampledFrom(judgedMethods).Draw(rt, "method"), raw)
-		v.Error(raw)
-		v.CheckStructured(raw, raw)
+		v.CheckResult(rapid.SampledFrom(judgedMethods).Draw(rt, "method"), raw)
+		v.CheckError(raw)
+		v.CheckStructuredContent(raw, raw)
 	})
 }
 
@@ -221,7 +221,7 @@ func TestArbitraryJSON(t *testing.T) {
 			}
 		}
 		raw := wire.JSON(value)
-		all := v.Result(method, raw)
+		all := v.CheckResult(method, raw)
 		if len(all) > MaxViolations {
 			rt.Fatalf("%d violations", len(all))
 		}
@@ -246,7 +246,7 @@ func TestArbitraryJSON(t *testing.T) {
 		if err := enc.Encode(value); err != nil {
 			rt.Fatal(err)
 		}
-		if got, want := len(v.Result(method, []byte(" "+spaced.String()))), len(all); got != want {
+		if got, want := len(v.CheckResult(method, []byte(" "+spaced.String()))), len(all); got != want {
 			rt.Fatalf("%d violations with spaces, %d without", got, want)
 		}
 	})

@@ -108,8 +108,8 @@ func with(parts ...part) group {
 func req(name string, t *schemaType) member { return member{name: name, typ: t, required: true} }
 func opt(name string, t *schemaType) member { return member{name: name, typ: t} }
 
-// since returns m, limited to revision r and later ones. until returns it, limited to revision r and
-// earlier ones.
+// since returns m, limited to revision r and later ones. until returns it, limited to revision r
+// and earlier ones.
 func (m member) since(r spec.Revision) member { m.span.first = r; return m }
 func (m member) until(r spec.Revision) member { m.span.last = r; return m }
 
@@ -154,8 +154,8 @@ func tagged(tag string, cases ...part) *schemaType {
 // when returns a case for tagged.
 func when(name string, t *schemaType) member { return member{name: name, typ: t} }
 
-// orWithout sets the type of objects that lack the tag.
-func (t schemaType) orWithout(untagged *schemaType) *schemaType { t.untagged = untagged; return &t }
+// orUntagged sets the type of objects that lack the tag.
+func (t schemaType) orUntagged(untagged *schemaType) *schemaType { t.untagged = untagged; return &t }
 
 // shaped requires that an object also has one of the shapes. The object is judged by the first
 // shape that it satisfies, otherwise by the first one whose required members are present.

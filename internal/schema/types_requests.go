@@ -49,7 +49,7 @@ var taskMember = opt("task", object("TaskMetadata", opt("ttl", integer))).ofTask
 var elicitParams = tagged("mode",
 	when("form", formParams),
 	when("url", object("ElicitRequestURLParams", urlMembers)),
-).orWithout(formParams)
+).orUntagged(formParams)
 
 var urlMembers = with(
 	requestMeta, taskMember,

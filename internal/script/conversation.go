@@ -97,7 +97,7 @@ func (l *liveConversation) noteSent(a request) {
 // from the record, because a rate limit refused them, readRest reads all events again, so that the
 // dialogue does not contain those requests.
 func (l *liveConversation) readRest() {
-	if l.c.Record.Retracted() > 0 {
+	if l.c.Record.CountRetracted() > 0 {
 		l.dialogue, l.at = transcript.Dialogue{}, 0
 	}
 	l.readEvents(l.c.Record.From(l.at))
@@ -105,7 +105,7 @@ func (l *liveConversation) readRest() {
 
 // responseTo returns the first response to a request with the id, or nil.
 func (l *liveConversation) responseTo(id wire.ID) *transcript.Message {
-	for _, r := range l.dialogue.WithID(id) {
+	for _, r := range l.dialogue.RequestsWithID(id) {
 		if m := r.Response(); m != nil {
 			return m
 		}
@@ -113,10 +113,10 @@ func (l *liveConversation) responseTo(id wire.ID) *transcript.Message {
 	return nil
 }
 
-// openRequests returns the requests that still must get a response. It omits cancelled requests,
-// subscriptions, requests with provably invalid params, and those whose response the protocol does
-// not define (see isProtocolDefined).
-func (l *liveConversation) openRequests() []request {
+// outstandingRequests returns the requests that still must get a response. It omits cancelled
+// requests, subscriptions, requests with provably invalid params, and those whose response the
+// protocol does not define (see isProtocolDefined).
+func (l *liveConversation) outstandingRequests() []request {
 	var out []request
 	for _, a := range l.sentRequests {
 		if l.responseTo(a.id) == nil && isProtocolDefined(a.method) && a.method != spec.MethodListen && !a.cancelled && !a.invalidParams {
@@ -129,7 +129,7 @@ func (l *liveConversation) openRequests() []request {
 // positionOf returns the position in the record of the first request with the id, and whether there
 // is one.
 func (l *liveConversation) positionOf(id wire.ID) (int, bool) {
-	all := l.dialogue.WithID(id)
+	all := l.dialogue.RequestsWithID(id)
 	if len(all) == 0 {
 		return 0, false
 	}

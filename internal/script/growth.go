@@ -78,10 +78,10 @@ func isSteady(all []Window) bool {
 	return total < maxSteadyGrowth
 }
 
-// WithEach returns how much memory the requests without cancellations took after the warm windows.
-// grows reports whether the memory grew in every such window, and by at least minPlain in total. If
-// the measurements are incomplete, WithEach returns 0 and false.
-func (g *Growth) WithEach() (bytes int64, grows bool) {
+// PerRequest returns how much memory the requests without cancellations took after the warm
+// windows. grows reports whether the memory grew in every such window, and by at least minPlain in
+// total. If the measurements are incomplete, PerRequest returns 0 and false.
+func (g *Growth) PerRequest() (bytes int64, grows bool) {
 	if g.Why != "" || len(g.Plain) < plainWindows {
 		return 0, false
 	}
@@ -89,11 +89,11 @@ func (g *Growth) WithEach() (bytes int64, grows bool) {
 	return total, each && total >= minPlain
 }
 
-// WithCancelled returns how much memory the server took for cancelled requests. grows reports
+// PerCancellation returns how much memory the server took for cancelled requests. grows reports
 // whether each window of cancelled requests added memory, at least minCancelled in total, while the
 // same requests without cancellations added little, both before and after. If the measurements are
-// incomplete or were not steady before, WithCancelled returns 0 and false.
-func (g *Growth) WithCancelled() (bytes int64, grows bool) {
+// incomplete or were not steady before, PerCancellation returns 0 and false.
+func (g *Growth) PerCancellation() (bytes int64, grows bool) {
 	if g.Why != "" || len(g.Cancelled) < cancelWindows || len(g.After) < afterWindows || !isSteady(g.Plain) {
 		return 0, false
 	}

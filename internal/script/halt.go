@@ -122,7 +122,7 @@ func (r *runner) confirmHalt(l *liveConversation, a *request) bool {
 	}
 	heard := l.lastResponseAt
 	moves := func() bool { return l.lastResponseAt != heard || l.responseTo(a.id) != nil }
-	if !l.Unresponsive && !r.seemsStuck(l) && !r.pingTimesOut(l) {
+	if !l.Unresponsive && !r.seemsStuck(l) && !r.checkUnresponsive(l) {
 		return false
 	}
 	left := r.Timeout - (l.c.Record.Elapsed() - l.c.Record.From(seq)[0].At)
@@ -139,8 +139,8 @@ func (r *runner) confirmHalt(l *liveConversation, a *request) bool {
 	return true
 }
 
-// pingTimesOut sends a harmless request, and reports whether it gets no response in time.
-func (r *runner) pingTimesOut(l *liveConversation) bool {
+// checkUnresponsive sends a harmless request, and reports whether it gets no response in time.
+func (r *runner) checkUnresponsive(l *liveConversation) bool {
 	r.awaitRateLimit()
 	var reply *client.Reply
 	if r.isKnownToHang(l) {
@@ -168,10 +168,10 @@ func (l *liveConversation) close(halted bool) {
 	l.c.Shutdown(transport.Patience{AfterClose: afterHang, AfterTerm: time.Second})
 }
 
-// attributeToHung attributes missing responses to the first request without a response, if no later
-// request has one: it makes the first GaveUp event refer to that request, and replaces the other
-// GaveUp events with remarks.
-func (c *Conversation) attributeToHung() {
+// attributeToHungRequest attributes missing responses to the first request without a response, if
+// no later request has one: it makes the first GaveUp event refer to that request, and replaces the
+// other GaveUp events with remarks.
+func (c *Conversation) attributeToHungRequest() {
 	if !slices.ContainsFunc(c.Events, func(e *transcript.Event) bool { return e.Kind == transcript.GaveUp }) {
 		return
 	}
@@ -180,7 +180,7 @@ func (c *Conversation) attributeToHung() {
 	if hung == nil {
 		return
 	}
-	call := discount.HoldingCall(d)
+	call := discount.FirstHoldingRequest(d)
 	if call != nil && call.Event.Seq <= hung.Seq {
 		return
 	}
@@ -211,7 +211,7 @@ func firstHanging(d *transcript.Dialogue) (before *wire.Message, hung *transcrip
 	for _, r := range d.TrailingUnanswered() {
 		id := r.Message.ID
 		switch {
-		case d.WithID(id)[0] == r && (id.IsString() || id.IsInteger()) && !r.Event.Frame.Batch && len(r.Cancellations) == 0:
+		case d.RequestsWithID(id)[0] == r && (id.IsString() || id.IsInteger()) && !r.Event.Frame.Batch && len(r.Cancellations) == 0:
 			return before, r.Event
 		case before == nil:
 			before = r.Message

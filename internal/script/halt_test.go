@@ -64,7 +64,7 @@ func TestAttribute(t *testing.T) {
 				t.Fatal(err)
 			}
 			held := &Conversation{Events: rec.Events, Unresponsive: true}
-			held.attributeToHung()
+			held.attributeToHungRequest()
 			var got []int
 			for _, e := range held.Events {
 				if e.Kind == transcript.GaveUp {

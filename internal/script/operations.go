@@ -87,8 +87,8 @@ func (r *runner) awaitResponseTo(l *liveConversation, rawID Bytes) *transcript.M
 }
 
 // addInput completes a request that retries the operation's target. From the response to the target
-// it takes the requestState and the requests for input, and adds the client's responses to these. It
-// returns false if that response requires no input, or input that the client does not give.
+// it takes the requestState and the requests for input, and adds the client's responses to these.
+// It returns false if that response requires no input, or input that the client does not give.
 func (r *runner) addInput(l *liveConversation, o *Operation, frame []byte) ([]byte, bool) {
 	reply := &client.Reply{}
 	if m := r.awaitResponseTo(l, o.Target); m != nil {
@@ -97,7 +97,7 @@ func (r *runner) addInput(l *liveConversation, o *Operation, frame []byte) ([]by
 	if !reply.IsInputRequired() {
 		return nil, false
 	}
-	input, ok := l.c.NextRound(nil, reply)
+	input, ok := l.c.NextRoundParams(nil, reply)
 	for _, name := range slices.Sorted(maps.Keys(input)) {
 		frame = putParam(frame, name, wire.JSON(input[name]))
 	}

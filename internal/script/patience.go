@@ -79,7 +79,7 @@ func (l *liveConversation) isSettled(a request) bool {
 	if l.c.Web() == nil {
 		return false
 	}
-	return slices.ContainsFunc(l.dialogue.WithID(a.id), func(r *transcript.Request) bool {
+	return slices.ContainsFunc(l.dialogue.RequestsWithID(a.id), func(r *transcript.Request) bool {
 		x := r.Exchange
 		return x != nil && x.End != nil && x.Refused() && !x.Intercepted()
 	})

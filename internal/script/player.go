@@ -187,7 +187,7 @@ func (r *runner) endConversation(on int) {
 		l.Events = l.c.Record.From(0)
 		l.readRest()
 		l.matchRequests(l.sentRequests)
-		l.attributeToHung()
+		l.attributeToHungRequest()
 	}
 	r.out.Conversations = append(r.out.Conversations, l.Conversation)
 }
@@ -217,7 +217,7 @@ func (r *runner) settle(l *liveConversation) (halted bool) {
 		l.Unresponsive = true
 	}
 	var open []request
-	if l.waitUntil(r.ctx, r.Timeout, func() bool { open = l.openRequests(); return len(open) == 0 }) || !l.c.Alive() || r.ctx.Err() != nil {
+	if l.waitUntil(r.ctx, r.Timeout, func() bool { open = l.outstandingRequests(); return len(open) == 0 }) || !l.c.Alive() || r.ctx.Err() != nil {
 		return false
 	}
 	for _, a := range open {

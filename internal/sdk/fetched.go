@@ -2,9 +2,9 @@ package sdk
 
 import "path/filepath"
 
-// Fetched returns the SDK of the server that npx has installed below the home folder. It
+// FindInNpxCache returns the SDK of the server that npx has installed below the home folder. It
 // returns nil if there is none or more than one, or if its version is not a release.
-func Fetched(home string) *Used {
+func FindInNpxCache(home string) *Used {
 	var found []Used
 	for i := range All() {
 		s := &All()[i]

@@ -35,7 +35,7 @@ func TestFetched(t *testing.T) {
 				}
 			}
 			got := ""
-			if used := Fetched(home); used != nil {
+			if used := FindInNpxCache(home); used != nil {
 				got = used.String()
 			}
 			if got != c.want {

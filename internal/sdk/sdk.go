@@ -113,9 +113,9 @@ type Used struct {
 // String returns the name and version.
 func (u *Used) String() string { return u.SDK.Name + " " + u.Version }
 
-// Mark sets the field SDK of the report, and the field SDK of each finding that the SDK causes. It
-// changes no verdict. A nil Used marks nothing.
-func (u *Used) Mark(r *verdict.Report) {
+// MarkReport sets the field SDK of the report, and the field SDK of each finding that the SDK
+// causes. It changes no verdict. A nil Used marks nothing.
+func (u *Used) MarkReport(r *verdict.Report) {
 	if u == nil {
 		return
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// TestEveryFindingHasAGolden checks that a golden shows each finding, marked as known of the SDK, in
-// the first and in the last version for which it is known, over one of its transports and in one
+// TestEveryFindingHasAGolden checks that a golden shows each finding, marked as known of the SDK,
+// in the first and in the last version for which it is known, over one of its transports and in one
 // of its revisions.
 func TestEveryFindingHasAGolden(t *testing.T) {
 	for _, s := range All() {
@@ -124,10 +124,10 @@ func TestMarkNeedsVersionPlaceAndShape(t *testing.T) {
 				c.alter(&f)
 			}
 			var b verdict.Builder
-			b.Find(f.Key(), func() verdict.Finding { return f })
-			p := b.Report()
+			b.AddFinding(f.Key(), func() verdict.Finding { return f })
+			p := b.Build()
 			before := p.Verdicts[0].Outcome
-			c.used.Mark(p)
+			c.used.MarkReport(p)
 			if got := p.Findings[0].SDK != nil; got != c.want {
 				t.Errorf("marked is %t, want %t", got, c.want)
 			}
@@ -158,10 +158,10 @@ func TestAccept(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var b verdict.Builder
 			for _, f := range append([]verdict.Finding{ofBatch()}, c.more...) {
-				b.Find(f.Key(), func() verdict.Finding { return f })
+				b.AddFinding(f.Key(), func() verdict.Finding { return f })
 			}
-			p := b.Report()
-			goSDK("1.8.0").Mark(p)
+			p := b.Build()
+			goSDK("1.8.0").MarkReport(p)
 			Accept(p)
 			var got []string
 			for _, v := range p.Verdicts {

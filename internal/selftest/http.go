@@ -28,7 +28,7 @@ type overHTTP struct {
 	lasting bool
 	starts  *atomic.Int64
 
-	surroundings
+	helperServers
 
 	mu  sync.Mutex
 	one *refserver.HTTPServer
@@ -41,14 +41,14 @@ func (d *overHTTP) Transport() spec.Transport { return d.over }
 // dialers that Fresh returns.
 type sharedServer struct{ *overHTTP }
 
-// Fresh implements transport.Sharer.
-func (d sharedServer) Fresh() (fresh transport.Dialer, stop func()) {
-	f := &overHTTP{ctx: d.ctx, fault: d.fault, over: d.over, lasting: true, starts: d.starts, surroundings: d.surroundings}
+// FreshDialer implements transport.Sharer.
+func (d sharedServer) FreshDialer() (fresh transport.Dialer, stop func()) {
+	f := &overHTTP{ctx: d.ctx, fault: d.fault, over: d.over, lasting: true, starts: d.starts, helperServers: d.helperServers}
 	return sharedServer{f}, f.stop
 }
 
-// Single implements transport.Sharer.
-func (sharedServer) Single() bool { return false }
+// IsLimitedToOne implements transport.Sharer.
+func (sharedServer) IsLimitedToOne() bool { return false }
 
 // Endings implements transport.Sharer. A server in this process ends only with
 // the process, so there are none.
@@ -131,8 +131,8 @@ type serverLink struct {
 	lasts  bool
 }
 
-// Listens implements transport.Local.
-func (l *serverLink) Listens() []netip.Addr { return []netip.Addr{l.server.Addr.Addr()} }
+// ListenAddresses implements transport.Local.
+func (l *serverLink) ListenAddresses() []netip.Addr { return []netip.Addr{l.server.Addr.Addr()} }
 
 // Shutdown implements transport.Link.
 func (l *serverLink) Shutdown(p transport.Patience) {

@@ -18,16 +18,16 @@ type Matrix struct {
 }
 
 // Good reports whether all outcomes are as expected.
-func (m *Matrix) Good() bool { return len(m.Bad())+len(m.Stale) == 0 }
+func (m *Matrix) Good() bool { return len(m.UnexpectedResults())+len(m.Stale) == 0 }
 
-// Bad returns the rows with unexpected outcomes.
-func (m *Matrix) Bad() []Result {
+// UnexpectedResults returns the rows with unexpected outcomes.
+func (m *Matrix) UnexpectedResults() []Result {
 	return m.resultsWhere(func(r *Result) bool { return !r.Good() })
 }
 
-// Unsteady returns the rows that had the expected outcome only when they were
+// RetriedResults returns the rows that had the expected outcome only when they were
 // retried.
-func (m *Matrix) Unsteady() []Result {
+func (m *Matrix) RetriedResults() []Result {
 	return m.resultsWhere(func(r *Result) bool { return r.First != nil })
 }
 

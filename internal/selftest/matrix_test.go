@@ -73,8 +73,8 @@ func TestExceptions(t *testing.T) {
 	} {
 		m := exampleMatrix()
 		m.Except(c.exceptions)
-		if len(m.Bad()) != c.bad || len(m.Stale) != c.stale || m.Good() != c.good {
-			t.Errorf("%s: %d bad, %d stale, good %v; want %d, %d, %v\n%v", c.name, len(m.Bad()), len(m.Stale), m.Good(), c.bad, c.stale, c.good, m.Stale)
+		if len(m.UnexpectedResults()) != c.bad || len(m.Stale) != c.stale || m.Good() != c.good {
+			t.Errorf("%s: %d bad, %d stale, good %v; want %d, %d, %v\n%v", c.name, len(m.UnexpectedResults()), len(m.Stale), m.Good(), c.bad, c.stale, c.good, m.Stale)
 		}
 	}
 }
@@ -154,8 +154,8 @@ func TestRetries(t *testing.T) {
 		Each:   func(selftest.Result, selftest.Progress) { wrong.Store(true) },
 		Again:  func(int, int) { again++ },
 	})
-	if again != 1 || len(m.Unsteady()) != 1 || !m.Good() {
-		t.Fatalf("%d rows were retried, %d of them with another outcome: %+v", again, len(m.Unsteady()), m.Rows)
+	if again != 1 || len(m.RetriedResults()) != 1 || !m.Good() {
+		t.Fatalf("%d rows were retried, %d of them with another outcome: %+v", again, len(m.RetriedResults()), m.Rows)
 	}
 	if r := m.Rows[0]; r.Outcome != selftest.Killed || r.First.Outcome != selftest.Survived {
 		t.Errorf("first %s, then %s", r.First.Outcome, r.Outcome)

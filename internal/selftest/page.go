@@ -106,12 +106,12 @@ func (p *page) writeFault(rows []Result) {
 		where[text] = append(where[text], r.Place)
 	}
 	for _, text := range said {
-		p.line("| `%s` | %s | %s | %s |", rows[0].Fault, escape(rows[0].Title), places(where[text]), escape(text))
+		p.line("| `%s` | %s | %s | %s |", rows[0].Fault, escape(rows[0].Title), describePlaces(where[text]), escape(text))
 	}
 }
 
-// places returns a phrase that lists the transports of the places, each with its revisions.
-func places(all []Place) string {
+// describePlaces returns a phrase that lists the transports of the places, each with its revisions.
+func describePlaces(all []Place) string {
 	var out []string
 	for _, t := range spec.Transports() {
 		var revisions []string

@@ -252,8 +252,8 @@ func (o *Options) isExcepted(r *Result) bool {
 func (o *Options) jobs() []job {
 	var out []job
 	if o.Faultless {
-		for _, p := range Places(faultless(), true) {
-			out = append(out, job{faultless(), p, true})
+		for _, p := range Places(noFault(), true) {
+			out = append(out, job{noFault(), p, true})
 		}
 	}
 	for _, f := range o.Faults {
@@ -268,7 +268,7 @@ func (o *Options) jobs() []job {
 	return out
 }
 
-func faultless() faults.Fault {
+func noFault() faults.Fault {
 	return faults.Fault{ID: Faultless, Area: "faultless", Title: "the reference server as it should be", Legal: true, Transports: spec.Transports()}
 }
 
@@ -297,12 +297,12 @@ func (o *Options) runRow(ctx context.Context, j job) (res Result) {
 	}
 	if !j.whole {
 		p, late, err := o.judge(ctx, j, engine.Selection{Focus: []string{j.fault.Requirement}})
-		if res.readReport(p, late, err, j.fault); res.Outcome == Killed {
+		if res.setOutcome(p, late, err, j.fault); res.Outcome == Killed {
 			return res
 		}
 	}
 	p, late, err := o.judge(ctx, j, engine.Selection{})
-	res.readReport(p, late, err, j.fault)
+	res.setOutcome(p, late, err, j.fault)
 	return res
 }
 
@@ -317,7 +317,7 @@ func (o *Options) judge(ctx context.Context, j job, s engine.Selection) (p *verd
 // run runs the checks of a row. The function change may modify the engine's options before they are
 // used.
 func (o *Options) run(ctx context.Context, j job, s engine.Selection, change func(e *engine.Options)) (*verdict.Report, error) {
-	around, leave, err := startSurroundings(ctx, j.fault)
+	around, leave, err := startHelperServers(ctx, j.fault)
 	if err != nil {
 		return nil, err
 	}
@@ -345,10 +345,10 @@ func (o *Options) options(j job, d transport.Dialer, s engine.Selection) engine.
 	return e
 }
 
-// readReport sets the outcome of the row from the report p, or from err if there is no report. late
+// setOutcome sets the outcome of the row from the report p, or from err if there is no report. late
 // is set if rowTime ended the run. If the server can't be judged at all, the fault counts as killed
 // only if it makes servers unreachable.
-func (r *Result) readReport(p *verdict.Report, late bool, err error, f faults.Fault) {
+func (r *Result) setOutcome(p *verdict.Report, late bool, err error, f faults.Fault) {
 	r.By, r.doubted = nil, false
 	var unreachable *engine.UnreachableError
 	if err != nil {

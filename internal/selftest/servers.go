@@ -17,15 +17,15 @@ import (
 	"github.com/mcp-conform/mcp-conform/reference-server/faults"
 )
 
-// surroundings are the servers that the reference server of a row needs in order to run.
-type surroundings struct {
+// helperServers are the servers that the reference server of a row needs in order to run.
+type helperServers struct {
 	issuer   *issuer.Issuer   // nil unless the server trusts one
 	upstream *upstream.Double // nil unless the server calls one
 }
 
-// startSurroundings starts the servers that a reference server with this fault needs, and returns a
-// function that stops them.
-func startSurroundings(ctx context.Context, f faults.Fault) (s surroundings, end func(), err error) {
+// startHelperServers starts the servers that a reference server with this fault needs, and returns
+// a function that stops them.
+func startHelperServers(ctx context.Context, f faults.Fault) (s helperServers, end func(), err error) {
 	end = func() {
 		if s.issuer != nil {
 			s.issuer.Close()
@@ -48,7 +48,7 @@ func startSurroundings(ctx context.Context, f faults.Fault) (s surroundings, end
 
 // dialer returns the dialer for the server of a row, and a function that stops
 // the server.
-func (o *Options) dialer(ctx context.Context, j job, around surroundings) (d transport.Dialer, end func()) {
+func (o *Options) dialer(ctx context.Context, j job, around helperServers) (d transport.Dialer, end func()) {
 	if f := j.fault; f.NeedsProcess && j.at.Transport == spec.Stdio {
 		return countingDialer{stdio.NewDialer(stdio.Command{Argv: append(slices.Clone(o.Command), f.ID), Env: os.Environ()}), o.starts}, func() {}
 	}
@@ -58,12 +58,12 @@ func (o *Options) dialer(ctx context.Context, j job, around surroundings) (d tra
 // Dialer returns a dialer for reference servers with the fault f that run in this process, and a
 // function that stops them. Over stdio it can't provide a fault that needs a separate process.
 func Dialer(ctx context.Context, f faults.Fault, over spec.Transport) (d transport.Dialer, end func()) {
-	return dialer(ctx, f, over, new(atomic.Int64), surroundings{})
+	return dialer(ctx, f, over, new(atomic.Int64), helperServers{})
 }
 
-func dialer(ctx context.Context, f faults.Fault, over spec.Transport, starts *atomic.Int64, around surroundings) (d transport.Dialer, end func()) {
+func dialer(ctx context.Context, f faults.Fault, over spec.Transport, starts *atomic.Int64, around helperServers) (d transport.Dialer, end func()) {
 	if over != spec.Stdio {
-		h := &overHTTP{ctx: ctx, fault: f, over: over, lasting: f.Transports != nil && !f.OwnServer, starts: starts, surroundings: around}
+		h := &overHTTP{ctx: ctx, fault: f, over: over, lasting: f.Transports != nil && !f.OwnServer, starts: starts, helperServers: around}
 		if h.lasting {
 			return sharedServer{h}, h.stop
 		}

@@ -44,9 +44,9 @@ const (
 	Derived Basis = "derived"
 )
 
-// Words returns the name of the basis for users. JSONRPC stands for any standard that MCP builds
-// on, such as JSON-RPC or OAuth.
-func (b Basis) Words() string {
+// DisplayName returns the name of the basis for users. JSONRPC stands for any standard that MCP
+// builds on, such as JSON-RPC or OAuth.
+func (b Basis) DisplayName() string {
 	switch b {
 	case JSONRPC:
 		return "another standard"

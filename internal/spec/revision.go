@@ -42,13 +42,13 @@ func Revisions() []Revision {
 }
 
 // HandshakeRevisions returns the revisions that open with initialize, oldest first.
-func HandshakeRevisions() []Revision { return InEra(Handshake, Revisions()) }
+func HandshakeRevisions() []Revision { return RevisionsInEra(Handshake, Revisions()) }
 
 // StatelessRevisions returns the revisions of the stateless era, oldest first.
-func StatelessRevisions() []Revision { return InEra(Stateless, Revisions()) }
+func StatelessRevisions() []Revision { return RevisionsInEra(Stateless, Revisions()) }
 
-// InEra returns those of the revisions that belong to the era.
-func InEra(era Era, revisions []Revision) []Revision {
+// RevisionsInEra returns those of the revisions that belong to the era.
+func RevisionsInEra(era Era, revisions []Revision) []Revision {
 	return slices.DeleteFunc(slices.Clone(revisions), func(r Revision) bool { return r.Era() != era })
 }
 

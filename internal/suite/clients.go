@@ -73,7 +73,7 @@ func (c *ConcurrentClients) judgeRefused(ctx context.Context, refused *client.Co
 			seen = fmt.Sprintf("initialize was answered with status %d", last.Status())
 		}
 	}
-	c.t.Deviates(refused, verdict.Deviation{
+	c.t.Report(refused, verdict.Deviation{
 		Requirement: c.MultipleClients,
 		Summary:     "The server refuses a second client while it serves the first.",
 		Permitted:   "service for several clients at once",
@@ -133,7 +133,7 @@ func (c *ConcurrentClients) CheckAll(ctx context.Context) {
 		return
 	}
 	c.checkEqualIDs(ctx)
-	c.checkCrossedIDs(ctx)
+	c.checkConcurrentIDs(ctx)
 	c.checkTokens(ctx)
 	c.checkSubscriptions(ctx)
 	c.checkSampling(ctx)
@@ -265,7 +265,7 @@ func (c *ConcurrentClients) checkForeignMessages() {
 			}
 		}
 	}
-	c.t.Kept(c.Isolation)
+	c.t.MarkKept(c.Isolation)
 }
 
 // hasOthersMark reports whether text begins with the mark of a client other than client i.
@@ -280,5 +280,5 @@ func (c *ConcurrentClients) reportLeak(conv *client.Conversation, e *transcript.
 	} else {
 		d.Seen = fmt.Sprintf("no answer in %v", crowdSlow+crowdTime)
 	}
-	c.t.Deviates(conv, d)
+	c.t.Report(conv, d)
 }

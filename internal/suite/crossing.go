@@ -29,10 +29,10 @@ type replyPair struct {
 	from      int // the length of the conversation's record before the requests
 }
 
-// checkCrossedIDs makes calls with the same id from all clients at the same
+// checkConcurrentIDs makes calls with the same id from all clients at the same
 // time, each with a different result: a server that finds a pending call by its
 // id alone sends one client the response of another.
-func (c *ConcurrentClients) checkCrossedIDs(ctx context.Context) {
+func (c *ConcurrentClients) checkConcurrentIDs(ctx context.Context) {
 	if k, ok := c.t.Inventory.SlowCall(crossTime, 2); !ok || !k.IsDeterministic {
 		return
 	}
@@ -77,7 +77,7 @@ func (c *ConcurrentClients) judgeUnanswered(i int, p replyPair) bool {
 	if !errors.Is(p.same.Err, client.ErrUnanswered) || !p.own.Succeeded() || isIntercepted(c.convs[i]) {
 		return false
 	}
-	c.t.Deviates(c.convs[i], verdict.Deviation{
+	c.t.Report(c.convs[i], verdict.Deviation{
 		Requirement: c.MultipleClients,
 		Summary:     "The server does not answer a client whose id another one uses.",
 		Permitted:   "for each client the responses to its own requests",
@@ -150,7 +150,7 @@ func (c *ConcurrentClients) judgeCrossed(pairs []replyPair) bool {
 			if !m.IsResponseTo(id) || !isOthers(m) {
 				continue
 			}
-			c.t.Deviates(conv, verdict.Deviation{
+			c.t.Report(conv, verdict.Deviation{
 				Requirement: c.MultipleClients,
 				Summary:     "The server sends a client another client's call result for its id.",
 				Permitted:   "the result of this client's own call: " + wire.Excerpt(string(pairs[i].own.Message.Result()), 120),
@@ -213,7 +213,7 @@ func (c *ConcurrentClients) checkUnsubscribing(ctx context.Context, uri string) 
 			return
 		}
 	}
-	c.t.Deviates(staying, verdict.Deviation{
+	c.t.Report(staying, verdict.Deviation{
 		Requirement: c.Isolation,
 		Summary:     "The server ends the subscriptions of all clients when one unsubscribes.",
 		Permitted:   "updates for each client until it ends its own subscription",

@@ -50,11 +50,11 @@ func (t *T) Expect(c *client.Conversation, actual any, shownBy ...*transcript.Ev
 // defect of the case.
 func (a Assertion) Keeps(requirement, summary string, m types.GomegaMatcher, weight ...verdict.Weight) bool {
 	if r, ok := a.actual.(*client.Reply); ok && !r.Answered() {
-		a.t.NotObserved(requirement, "the server did not answer the request"+describeCause(r.Err))
+		a.t.MarkNotObserved(requirement, "the server did not answer the request"+describeCause(r.Err))
 		return false
 	}
 	if r, ok := a.actual.(*client.Reply); ok && r.Busy() {
-		a.t.NotObserved(requirement, "the server was too busy for the request")
+		a.t.MarkNotObserved(requirement, "the server was too busy for the request")
 		return false
 	}
 	matched, err := m.Match(a.actual)
@@ -62,7 +62,7 @@ func (a Assertion) Keeps(requirement, summary string, m types.GomegaMatcher, wei
 		panic(fmt.Sprintf("case %s can't judge %s: %v", a.t.Case.ID, requirement, err))
 	}
 	if matched {
-		a.t.Kept(requirement)
+		a.t.MarkKept(requirement)
 		return true
 	}
 	d := verdict.Deviation{Requirement: requirement, Summary: summary, At: a.at}
@@ -74,7 +74,7 @@ func (a Assertion) Keeps(requirement, summary string, m types.GomegaMatcher, wei
 	for _, w := range weight {
 		d.Weight = max(d.Weight, w)
 	}
-	a.t.Deviates(a.c, d)
+	a.t.Report(a.c, d)
 	return false
 }
 

@@ -45,9 +45,9 @@ func (t *T) CheckForms(ctx context.Context, requirement string, w *Web, isJudged
 		switch {
 		case x == nil || x.Response == nil || isInconclusiveRefusal(x.Status(), form.refused == nil) || isJudgedElsewhere(x):
 		case x.Succeeded() && !hasError(x):
-			t.Kept(requirement)
+			t.MarkKept(requirement)
 		default:
-			t.Deviates(w.C, verdict.Deviation{
+			t.Report(w.C, verdict.Deviation{
 				Requirement: requirement, Summary: form.summary, Weight: verdict.AtMostWarning,
 				Permitted: "the same as for other requests of this method: the form of a body belongs to HTTP",
 				Seen:      DescribeExchange(x), At: PositionsOf(x),

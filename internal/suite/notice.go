@@ -24,7 +24,7 @@ func (t *T) AwaitNotification(ctx context.Context, c *client.Conversation, from 
 		return false
 	}
 	limit := verdict.NoticeTime
-	if method != spec.MethodResourcesUpdated && transcript.ExchangesOf(c.Record.From(0)).RefuseGet() {
+	if method != spec.MethodResourcesUpdated && transcript.ExchangesOf(c.Record.From(0)).RefusedAllGets() {
 		limit = min(limit, c.Grace())
 	}
 	_, err := c.Await(ctx, from, func(e *transcript.Event) bool {

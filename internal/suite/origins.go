@@ -98,13 +98,13 @@ func (t *T) judgeRebound(requirement string, w *Web, ordinary, x *transcript.Exc
 			c.HasResponse, c.Served, c.Response = true, isAccepted(ordinary), control.StatusResponse(DescribeExchange(ordinary))
 		}
 		if why := c.WhyUnclear(odd, false); why != "" {
-			t.NotObserved(requirement, why)
+			t.MarkNotObserved(requirement, why)
 		} else if !x.Succeeded() {
-			t.Kept(requirement)
+			t.MarkKept(requirement)
 		}
 		return
 	}
-	t.Deviates(w.C, verdict.Deviation{
+	t.Report(w.C, verdict.Deviation{
 		Requirement: requirement, Weight: verdict.AtMostWarning,
 		Summary:   "The server accepts a request after DNS rebinding.",
 		Permitted: "a refusal: neither Host nor Origin is a name of the server",

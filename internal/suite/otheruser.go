@@ -58,8 +58,8 @@ func (o *OutsideClient) Authorization() (header, token string) {
 	return "", ""
 }
 
-// Opening returns the first request of an ordinary client.
-func (o *OutsideClient) Opening() []byte {
+// OpeningRequest returns the first request of an ordinary client.
+func (o *OutsideClient) OpeningRequest() []byte {
 	if o.t.Revision.Era() == spec.Stateless {
 		return o.C.Request(o.C.NewID(), spec.MethodDiscover, nil)
 	}
@@ -69,7 +69,7 @@ func (o *OutsideClient) Opening() []byte {
 // SendOpening sends the first request of an ordinary client, outside of any session. how describes
 // the authorization for humans, such as "without a token".
 func (o *OutsideClient) SendOpening(ctx context.Context, how string, authorization []string) *OutsideResponse {
-	body := o.Opening()
+	body := o.OpeningRequest()
 	h := o.Headers(http.MethodPost, body, authorization)
 	h.Del(sessionHeader)
 	if o.t.Revision.Era() == spec.Handshake {

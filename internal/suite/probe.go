@@ -50,9 +50,9 @@ type OddReply struct {
 	byName  bool
 }
 
-// CompareOdd returns a reply to a request whose method is odd, together with the result of its
+// NewOddReply returns a reply to a request whose method is odd, together with the result of its
 // control. A control that gets a different response shows that the server distinguishes methods.
-func CompareOdd(odd, ordinary *client.Reply) OddReply {
+func NewOddReply(odd, ordinary *client.Reply) OddReply {
 	return OddReply{Reply: odd, Control: control.New("an ordinary request", nil, ordinary.Message), byName: true}
 }
 
@@ -105,9 +105,9 @@ func (t *T) ResendAlone(ctx context.Context, c *client.Conversation, r Request) 
 	}
 }
 
-// Unanswered returns the first of the requests that was sent in c and got no
+// FirstUnanswered returns the first of the requests that was sent in c and got no
 // response there, if any.
-func Unanswered(c *client.Conversation, requests []Request) (Request, bool) {
+func FirstUnanswered(c *client.Conversation, requests []Request) (Request, bool) {
 	i := slices.IndexFunc(requests, func(r Request) bool { return responseTo(c, r) == nil && wasSent(c, r) })
 	if i < 0 {
 		return Request{}, false
@@ -119,7 +119,7 @@ func Unanswered(c *client.Conversation, requests []Request) (Request, bool) {
 // It returns nil if there is none. An error such as a rate limit does not count as a response.
 func responseTo(c *client.Conversation, r Request) (response *wire.Message) {
 	c.Record.ReadDialogue(func(d *transcript.Dialogue) {
-		for q := range sentLike(d, r) {
+		for q := range sentRequestsLike(d, r) {
 			if m := q.Response(); m != nil && !m.IsOverloadError() {
 				response = m.Message
 				return
@@ -132,7 +132,7 @@ func responseTo(c *client.Conversation, r Request) (response *wire.Message) {
 // wasSent reports whether a request equal to r was sent in c.
 func wasSent(c *client.Conversation, r Request) (sent bool) {
 	c.Record.ReadDialogue(func(d *transcript.Dialogue) {
-		for range sentLike(d, r) {
+		for range sentRequestsLike(d, r) {
 			sent = true
 			return
 		}
@@ -140,10 +140,10 @@ func wasSent(c *client.Conversation, r Request) (sent bool) {
 	return sent
 }
 
-// sentLike returns the requests that were sent and are equal to r but for their
+// sentRequestsLike returns the requests that were sent and are equal to r but for their
 // metadata, the last one first.
-func sentLike(d *transcript.Dialogue, r Request) iter.Seq[*transcript.Request] {
-	want := plainParams(r.Params)
+func sentRequestsLike(d *transcript.Dialogue, r Request) iter.Seq[*transcript.Request] {
+	want := paramsWithoutMeta(r.Params)
 	return func(yield func(*transcript.Request) bool) {
 		for _, q := range slices.Backward(d.Requests()) {
 			if q.Message.Method != r.Method {
@@ -163,9 +163,9 @@ func sentLike(d *transcript.Dialogue, r Request) iter.Seq[*transcript.Request] {
 	}
 }
 
-// plainParams returns params after a round trip through JSON, without _meta. It returns nil if the
-// round trip fails.
-func plainParams(params map[string]any) map[string]any {
+// paramsWithoutMeta returns params after a round trip through JSON, without _meta. It returns nil
+// if the round trip fails.
+func paramsWithoutMeta(params map[string]any) map[string]any {
 	var out map[string]any
 	text, err := json.Marshal(params)
 	if err != nil || json.Unmarshal(text, &out) != nil {
@@ -189,7 +189,7 @@ func (o OddReply) whyUnclear() string {
 func (t *T) CanInterpret(o OddReply, requirement string) bool {
 	why := o.whyUnclear()
 	if why != "" {
-		t.NotObserved(requirement, why)
+		t.MarkNotObserved(requirement, why)
 	}
 	return why == ""
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Refuse returns an error response to a request of the server.
-func Refuse(m *wire.Message) []byte {
+// RefusalOf returns an error response to a request of the server.
+func RefusalOf(m *wire.Message) []byte {
 	return wire.NewError(m.ID, int64(spec.CodeInternal), "not now", nil)
 }
 
@@ -24,7 +24,7 @@ func LeaveOpen(open *atomic.Bool) func(m *wire.Message) []byte {
 		case open.Load():
 			return nil
 		default:
-			return Refuse(m)
+			return RefusalOf(m)
 		}
 	}
 }

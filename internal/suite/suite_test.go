@@ -128,15 +128,15 @@ func TestKeeps(t *testing.T) {
 
 func TestObservations(t *testing.T) {
 	h, c := newHandle()
-	if p := panicsWith(func() { h.Kept(other) }); fmt.Sprint(p) != "case a.b reports on "+other+", which is not in its Requirements" {
+	if p := panicsWith(func() { h.MarkKept(other) }); fmt.Sprint(p) != "case a.b reports on "+other+", which is not in its Requirements" {
 		t.Errorf("panicked with %v", p)
 	}
-	h.Kept(batches) // does not exist in this revision
-	h.Kept(everywhere)
-	h.NotObserved(everywhere, "r1")
-	h.NotApplicable(everywhere, "r2")
-	h.Deviates(c, verdict.Deviation{Requirement: everywhere})
-	h.Deviates(c, verdict.Deviation{Requirement: batches})
+	h.MarkKept(batches) // does not exist in this revision
+	h.MarkKept(everywhere)
+	h.MarkNotObserved(everywhere, "r1")
+	h.MarkNotApplicable(everywhere, "r2")
+	h.Report(c, verdict.Deviation{Requirement: everywhere})
+	h.Report(c, verdict.Deviation{Requirement: batches})
 	want := []Observation{
 		{Requirement: everywhere, Outcome: verdict.Kept},
 		{Requirement: everywhere, Outcome: verdict.NotObserved, Reason: "r1"},
@@ -168,9 +168,9 @@ func (o *opener) Open(_ context.Context, asked client.Options) (*client.Conversa
 
 func (o *opener) Continue(context.Context, client.Options) *client.Conversation { return nil }
 
-func (o *opener) Leave(*client.Conversation) {}
+func (o *opener) LeaveForReuse(*client.Conversation) {}
 
-func (o *opener) Shared(context.Context) (*client.Conversation, error) {
+func (o *opener) OpenShared(context.Context) (*client.Conversation, error) {
 	o.shared++
 	return nil, o.err
 }

@@ -25,11 +25,11 @@ type Opener interface {
 	// server is suitable. In the stateless era a request does not depend on earlier ones, so such a
 	// server is equivalent to a fresh one. In the handshake era the session continues.
 	Continue(ctx context.Context, o client.Options) *client.Conversation
-	// Leave makes the conversation available to later cases. It must be called after an ordinary
-	// handshake.
-	Leave(c *client.Conversation)
-	// Shared returns the conversation that cases share.
-	Shared(ctx context.Context) (*client.Conversation, error)
+	// LeaveForReuse makes the conversation available to later cases. It must be called after an
+	// ordinary handshake.
+	LeaveForReuse(c *client.Conversation)
+	// OpenShared returns the conversation that cases share.
+	OpenShared(ctx context.Context) (*client.Conversation, error)
 }
 
 // Env is the environment of a case.
@@ -122,25 +122,25 @@ func (t *T) add(o Observation) {
 	t.seen = append(t.seen, o)
 }
 
-// Kept reports that the requirement was observed and kept.
-func (t *T) Kept(requirement string) {
+// MarkKept reports that the requirement was observed and kept.
+func (t *T) MarkKept(requirement string) {
 	t.add(Observation{Requirement: requirement, Outcome: verdict.Kept})
 }
 
-// NotObserved reports that the requirement could not be judged.
-func (t *T) NotObserved(requirement, reason string) {
+// MarkNotObserved reports that the requirement could not be judged.
+func (t *T) MarkNotObserved(requirement, reason string) {
 	t.add(Observation{Requirement: requirement, Outcome: verdict.NotObserved, Reason: reason})
 }
 
-// NotApplicable reports that the server does not offer what the requirement is
+// MarkNotApplicable reports that the server does not offer what the requirement is
 // about.
-func (t *T) NotApplicable(requirement, reason string) {
+func (t *T) MarkNotApplicable(requirement, reason string) {
 	t.add(Observation{Requirement: requirement, Outcome: verdict.NotApplicable, Reason: reason})
 }
 
-// Deviates reports that the server deviates, as seen in conversation c. The discounts of the run
+// Report reports that the server deviates, as seen in conversation c. The discounts of the run
 // decide whether that counts.
-func (t *T) Deviates(c *client.Conversation, d verdict.Deviation) {
+func (t *T) Report(c *client.Conversation, d verdict.Deviation) {
 	t.add(Observation{
 		Requirement: d.Requirement, Outcome: verdict.Note, Deviation: &d, Record: c.Record,
 		SessionEnded: c.HasExpired(), StartUnclear: c.IsStartUnclear(),
@@ -161,7 +161,7 @@ func (t *T) Conversation(ctx context.Context) *client.Conversation {
 	if !t.Case.SharesConversation {
 		return t.Start(ctx, client.Options{})
 	}
-	c, err := t.Opener.Shared(ctx)
+	c, err := t.Opener.OpenShared(ctx)
 	if err != nil {
 		panic(Stop{Outcome: verdict.Blocked, Reason: err.Error()})
 	}
@@ -204,7 +204,7 @@ func (t *T) StartFresh(ctx context.Context, o client.Options) *client.Conversati
 			panic(Stop{Outcome: verdict.Blocked, Reason: "after the handshake the server answers nothing: " + err.Error()})
 		}
 	}
-	t.Opener.Leave(c)
+	t.Opener.LeaveForReuse(c)
 	return c
 }
 

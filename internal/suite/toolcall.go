@@ -77,9 +77,9 @@ func (n *ToolCall) Failed() bool {
 	return n.Answered() && (n.Message.IsError() || string(wire.At(n.Message.Result(), "/isError")) == "true")
 }
 
-// EndedServer reports whether, over HTTP, the server ended during the call: the
+// HasEndedServer reports whether, over HTTP, the server ended during the call: the
 // connection for the response broke, and no server listens any more.
-func (n *ToolCall) EndedServer(ctx context.Context, c *client.Conversation) bool {
+func (n *ToolCall) HasEndedServer(ctx context.Context, c *client.Conversation) bool {
 	if n.Sent == nil || n.Answered() {
 		return false
 	}
@@ -96,19 +96,19 @@ func (n *ToolCall) JudgeEnd(ctx context.Context, t *T, c *client.Conversation, d
 	switch {
 	case n.Answered():
 		if err := c.Fence(ctx); errors.Is(err, client.ErrEnded) {
-			t.Deviates(c, withEnd(c, d))
+			t.Report(c, withEnd(c, d))
 			return false
 		}
-		t.Kept(d.Requirement)
-	case errors.Is(n.Err, client.ErrEnded), n.EndedServer(ctx, c):
-		t.Deviates(c, withEnd(c, d))
+		t.MarkKept(d.Requirement)
+	case errors.Is(n.Err, client.ErrEnded), n.HasEndedServer(ctx, c):
+		t.Report(c, withEnd(c, d))
 		return false
 	case errors.Is(n.Err, client.ErrUnanswered):
 		if c.Fence(ctx) != nil {
 			return false // slow or gone: the outcome is unknown
 		}
 		if !mayTakeLong {
-			t.Deviates(c, d)
+			t.Report(c, d)
 		}
 	default:
 		return false
@@ -148,7 +148,7 @@ func CallEach(ctx context.Context, c *client.Conversation, tools []inventory.Too
 // AskingTools returns at most limit tools that seem to send the client the requests of
 // this role. It ends the case if there is none.
 func AskingTools(t *T, role inventory.Role, limit int) []inventory.Tool {
-	tools := t.Inventory.Askers(role)
+	tools := t.Inventory.AskingTools(role)
 	if len(tools) == 0 {
 		t.RequireTool(role)
 	}

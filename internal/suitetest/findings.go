@@ -134,5 +134,5 @@ func (m Misbehaviour) dialer(t *testing.T) transport.Dialer {
 		t.Cleanup(stop)
 		return d
 	}
-	return inprocess.Misbehaving(m.Seams)
+	return inprocess.MisbehavingDialer(m.Seams)
 }

@@ -90,7 +90,7 @@ func (s *supervisor) judge(ctx context.Context, e *Entry) (*Result, error) {
 	if r.Outcome == Unreachable {
 		r.Problem = explainUnreachable(r.Problem, service.Output(), e.besideList, work)
 	}
-	if used := sdk.Fetched(filepath.Join(work, "home")); used != nil && r.SDK == "" {
+	if used := sdk.FindInNpxCache(filepath.Join(work, "home")); used != nil && r.SDK == "" {
 		r.SDK = used.String()
 	}
 	return r, nil
@@ -291,9 +291,9 @@ func (s *supervisor) conclude(r *Result, service *stdio.Service, why, folder str
 	return nil
 }
 
-// explainUnreachable adds to the problem of an unreachable server the line of its stderr that the run
-// quotes as the cause, and the hint. It writes paths in the server's folder work relative to it,
-// because the name of that folder differs from run to run.
+// explainUnreachable adds to the problem of an unreachable server the line of its stderr that the
+// run quotes as the cause, and the hint. It writes paths in the server's folder work relative to
+// it, because the name of that folder differs from run to run.
 func explainUnreachable(problem, output, hint, work string) string {
 	if said := quotedCause(output); said != "" {
 		problem += "; " + shorten(said, maxCause)
@@ -312,8 +312,8 @@ func explainUnreachable(problem, output, hint, work string) string {
 }
 
 // quotedCause returns what a run quotes of the output of its server, in one line: the first line of
-// the cause, or the last line of the output if the run knows no cause. It returns "" if the run quotes
-// nothing.
+// the cause, or the last line of the output if the run knows no cause. It returns "" if the run
+// quotes nothing.
 func quotedCause(output string) string {
 	head, said := "", ""
 	for line := range strings.Lines(output) {

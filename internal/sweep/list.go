@@ -197,7 +197,7 @@ func member(n *yaml.Node, key string) *yaml.Node {
 // readClientConfig returns the servers of a client's configuration file. Each is
 // started as the client would start it.
 func readClientConfig(path string) ([]Entry, error) {
-	servers, err := target.Servers(path)
+	servers, err := target.ReadServers(path)
 	if err != nil {
 		return nil, err
 	}
@@ -262,8 +262,8 @@ func (l *listReader) readEntries(root *yaml.Node) ([]Entry, error) {
 	return out, nil
 }
 
-// checkListKeys returns an error for an unknown key next to the servers, unless all of them are those
-// of a registry, whose pages may have any keys.
+// checkListKeys returns an error for an unknown key next to the servers, unless all of them are
+// those of a registry, whose pages may have any keys.
 func (l *listReader) checkListKeys(root *yaml.Node, servers []*yaml.Node) error {
 	if !slices.ContainsFunc(servers, func(n *yaml.Node) bool { return registered(n) == nil && member(n, "servers") == nil }) {
 		return nil

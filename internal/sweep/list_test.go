@@ -292,7 +292,7 @@ func TestOptOut(t *testing.T) {
 		{Entry{Name: "a", Args: []string{"--start", "proxy", "https://example.com/mcp"}}, "Example.com"},
 		{Entry{Name: "a", Args: []string{"--start", "x", "http://127.0.0.1:{port}/mcp"}}, ""},
 	} {
-		if got := o.matches(&c.e); got != c.want {
+		if got := o.matchingRule(&c.e); got != c.want {
 			t.Errorf("%s %s matches %q, not %q", c.e.Name, c.e.URL, got, c.want)
 		}
 	}
@@ -304,8 +304,8 @@ func TestOptOut(t *testing.T) {
 	}
 }
 
-// TestNamesOfARegistry checks that names which the user can't change never refuse a registry's list,
-// and that a server which two pages repeat is judged once.
+// TestNamesOfARegistry checks that names which the user can't change never refuse a registry's
+// list, and that a server which two pages repeat is judged once.
 func TestNamesOfARegistry(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "page.json")

@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "run" {
 		os.Exit(stub(os.Args[2:]))
 	}
-	stdio.Adopt()
+	stdio.AdoptOrphans()
 	os.Exit(m.Run())
 }
 

@@ -56,9 +56,9 @@ func derivedFolder(name string) string {
 	return fmt.Sprintf("_%.*s-%x", maxName/2, unsafeInName.ReplaceAllString(name, "_"), sum[:8])
 }
 
-// visibleName returns a name from a registry with each character that a table can't show replaced
+// printableName returns a name from a registry with each character that a table can't show replaced
 // with _. It shortens the name to maxName bytes.
-func visibleName(name string) string {
+func printableName(name string) string {
 	return shorten(strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
 			return '_'

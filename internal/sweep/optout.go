@@ -21,7 +21,7 @@ func ReadOptOut(path string) (*OptOut, error) {
 		if line = strings.TrimSpace(line); line == "" {
 			continue
 		}
-		if wrong := wrongRule(line); wrong != "" {
+		if wrong := whyRuleInvalid(line); wrong != "" {
 			return nil, usagef("write a name, a host, *.HOST or the beginning of a URL, such as https://example.com/mcp", "%s: %q matches no server: %s", path, line, wrong)
 		}
 		o.rules = append(o.rules, line)
@@ -29,8 +29,8 @@ func ReadOptOut(path string) (*OptOut, error) {
 	return o, nil
 }
 
-// wrongRule returns why a rule can't match any server, or "".
-func wrongRule(rule string) string {
+// whyRuleInvalid returns why a rule can't match any server, or "".
+func whyRuleInvalid(rule string) string {
 	u, err := url.Parse(rule)
 	switch {
 	case strings.Contains(rule, "://") && (err != nil || u.Host == ""):
@@ -41,8 +41,9 @@ func wrongRule(rule string) string {
 	return ""
 }
 
-// matches returns the line of the opt-out list that the entry matches, or "" if it matches none.
-func (o *OptOut) matches(e *Entry) string {
+// matchingRule returns the line of the opt-out list that the entry matches, or "" if it matches
+// none.
+func (o *OptOut) matchingRule(e *Entry) string {
 	if o == nil {
 		return ""
 	}
@@ -63,14 +64,14 @@ func (o *OptOut) matches(e *Entry) string {
 // matchesURL reports whether a URL begins with the rule. The rule may lack the scheme.
 func matchesURL(address, rule string) bool {
 	if strings.Contains(rule, "://") {
-		return beginsURL(canonicalURL(address), canonicalURL(rule))
+		return hasURLPrefix(canonicalURL(address), canonicalURL(rule))
 	}
 	return address != "" && strings.ContainsAny(rule, "/:") && (matchesURL(address, "https://"+rule) || matchesURL(address, "http://"+rule))
 }
 
-// beginsURL reports whether a URL begins with the prefix, which must end at a segment of the
+// hasURLPrefix reports whether a URL begins with the prefix, which must end at a segment of the
 // URL's path.
-func beginsURL(url, prefix string) bool {
+func hasURLPrefix(url, prefix string) bool {
 	rest, ok := strings.CutPrefix(url, strings.TrimSuffix(prefix, "/"))
 	return ok && (rest == "" || strings.ContainsAny(rest[:1], "/?#"))
 }

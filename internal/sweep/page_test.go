@@ -42,7 +42,7 @@ func TestPageInBrowser(t *testing.T) {
 		}
 		w.summarise()
 		path := filepath.Join(t.TempDir(), indexFile)
-		if err := writeWhole(path, false, w.writePage); err != nil {
+		if err := writeAtomically(path, false, w.writePage); err != nil {
 			t.Fatal(err)
 		}
 		script, err := filepath.Abs(filepath.Join(folder, "sweep.mjs"))

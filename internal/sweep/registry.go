@@ -66,7 +66,7 @@ func (l *listReader) readRegistered(n *yaml.Node) (*Entry, error) {
 	if s.Name == "" {
 		return nil, l.errorAt(n, "", "a server has no name", "")
 	}
-	e := &Entry{Name: visibleName(s.Name), isForeign: true, Version: s.Version, text: canonicalJSON(n)}
+	e := &Entry{Name: printableName(s.Name), isForeign: true, Version: s.Version, text: canonicalJSON(n)}
 	var reasons []string
 	for i := range s.Packages {
 		p := &s.Packages[i]

@@ -173,7 +173,7 @@ func readResult(folder string) (*Result, error) {
 
 // writeJSON writes value as JSON to the file at path, which appears complete or not at all.
 func writeJSON(path string, value any) error {
-	return writeWhole(path, true, func(w io.Writer) error {
+	return writeAtomically(path, true, func(w io.Writer) error {
 		enc := json.NewEncoder(w)
 		enc.SetIndent("", "  ")
 		enc.SetEscapeHTML(false)
@@ -181,10 +181,10 @@ func writeJSON(path string, value any) error {
 	})
 }
 
-// writeWhole writes a file under another name and renames it, so that it appears complete or not
-// at all. If sync is set, it syncs the file before renaming it, which is needed for a file that
+// writeAtomically writes a file under another name and renames it, so that it appears complete or
+// not at all. If sync is set, it syncs the file before renaming it, which is needed for a file that
 // can't be written again.
-func writeWhole(path string, sync bool, write func(io.Writer) error) error {
+func writeAtomically(path string, sync bool, write func(io.Writer) error) error {
 	f, err := os.CreateTemp(filepath.Dir(path), writingPrefix+"*")
 	if err != nil {
 		return err

@@ -181,7 +181,7 @@ func (w *Sweep) write(folder string) error {
 	if err := writeJSON(filepath.Join(folder, sweepFile), w); err != nil {
 		return err
 	}
-	return writeWhole(filepath.Join(folder, indexFile), false, w.writePage)
+	return writeAtomically(filepath.Join(folder, indexFile), false, w.writePage)
 }
 
 // Read reads the sweep.json in a folder, or the file itself. Its errors are usage errors.

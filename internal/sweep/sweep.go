@@ -147,9 +147,9 @@ func unwritableError(out string, err error) error {
 	return usagef("name a folder that can be written", "--out %s: %v", out, err)
 }
 
-// removeLeftovers removes the folders and files that servers and a killed sweep or merge left behind
-// in the folder of a sweep. What can't be removed, because a process still writes it, stays; nothing
-// reads it.
+// removeLeftovers removes the folders and files that servers and a killed sweep or merge left
+// behind in the folder of a sweep. What can't be removed, because a process still writes it, stays;
+// nothing reads it.
 func removeLeftovers(out string) {
 	left, _ := filepath.Glob(filepath.Join(escapeGlob(out), "servers", partialPrefix+"*")) // the pattern is valid
 	writing, _ := filepath.Glob(filepath.Join(escapeGlob(out), writingPrefix+"*"))
@@ -190,7 +190,7 @@ func (s *supervisor) collectEarlier() (pending []*Entry, err error) {
 		e.asked = entryDigest(e, slices.Concat(s.Flags, e.Flags, s.Env, e.Env, s.Files, []string{s.maxTime(e).String()}), s.Version)
 		fresh := &Result{Name: e.Name, Folder: e.Folder, Outcome: Pending, Asked: e.asked, Package: e.Package, Published: e.Version}
 		s.results[e.Name] = fresh
-		if rule := s.OptOut.matches(e); rule != "" {
+		if rule := s.OptOut.matchingRule(e); rule != "" {
 			fresh.Outcome, fresh.Problem = OptedOut, "the opt-out list has "+rule
 		} else if e.Unusable != "" {
 			fresh.Outcome, fresh.Problem = Unusable, shorten(e.Unusable, maxProblem)
@@ -239,8 +239,8 @@ type finishedServer struct {
 }
 
 // judgeAll judges the entries, up to Jobs of them at a time, but servers on the same host one after
-// another. If the sweep itself fails, judgeAll stops and returns the error. It returns the number of
-// entries without a new result.
+// another. If the sweep itself fails, judgeAll stops and returns the error. It returns the number
+// of entries without a new result.
 func (s *supervisor) judgeAll(ctx context.Context, pending []*Entry) (unfinished int, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -15,9 +15,9 @@ import (
 func (r *resolver) fromArgs() (Target, error) {
 	args := r.Args
 	if r.Dash > 0 && r.Dash <= len(args) {
-		return Target{}, newUsageError("", "there are arguments before --: "+quoteAll(r.secrets.Args(args[:r.Dash])),
+		return Target{}, newUsageError("", "there are arguments before --: "+quoteAll(r.secrets.RedactArgs(args[:r.Dash])),
 			"put the whole command of the server after it:",
-			"  mcp-conform run -- "+quoteAll(r.secrets.Args(args)))
+			"  mcp-conform run -- "+quoteAll(r.secrets.RedactArgs(args)))
 	}
 	if len(args) == 0 || isBlank(args[0]) {
 		return Target{}, r.missingCommandError()
@@ -26,15 +26,15 @@ func (r *resolver) fromArgs() (Target, error) {
 	case strings.Contains(args[0], "://") && len(args) == 1:
 		return r.urlTarget(args[0])
 	case strings.Contains(args[0], "://"):
-		return Target{}, newUsageError("", "a URL takes no arguments, but some follow it: "+quoteAll(r.secrets.Args(args[1:])),
+		return Target{}, newUsageError("", "a URL takes no arguments, but some follow it: "+quoteAll(r.secrets.RedactArgs(args[1:])),
 			"leave the rest out:",
-			"  mcp-conform run "+quoteAll(r.secrets.Args(args[:1])))
+			"  mcp-conform run "+quoteAll(r.secrets.RedactArgs(args[:1])))
 	case r.Dash == 0:
 		return r.commandTarget(args)
 	case len(args) > 1:
 		return Target{}, newUsageError("", "the command of the server has arguments, but there is no -- before it",
 			"put -- before the command, so that its flags are not taken for ours:",
-			"  mcp-conform run -- "+quoteAll(r.secrets.Args(args)))
+			"  mcp-conform run -- "+quoteAll(r.secrets.RedactArgs(args)))
 	}
 	return r.fromSingleArg(args[0])
 }
@@ -47,7 +47,7 @@ func (r *resolver) missingCommandError() *UsageError {
 	}
 	for _, arg := range r.Args {
 		if !isBlank(arg) {
-			return newUsageError("", "the command of the server is empty, but it has arguments: "+quoteAll(r.secrets.Args(r.Args)),
+			return newUsageError("", "the command of the server is empty, but it has arguments: "+quoteAll(r.secrets.RedactArgs(r.Args)),
 				"check whether the variable that should hold the command is empty; for example:",
 				"  mcp-conform run -- npx -y some-server --flag")
 		}
@@ -70,13 +70,13 @@ func (r *resolver) fromSingleArg(arg string) (Target, error) {
 			"to judge a server that a configuration file names:",
 			"  mcp-conform run --config "+quoteAll([]string{arg})+" --server NAME")
 	case !exists && len(strings.Fields(arg)) > 1:
-		return Target{}, newUsageError("", "there is no file "+quote(r.secrets.Arg(arg))+", and commands are not split at spaces",
+		return Target{}, newUsageError("", "there is no file "+quote(r.secrets.RedactArg(arg))+", and commands are not split at spaces",
 			"put -- before the command and leave the quotes out:",
-			"  mcp-conform run -- "+quoteAll(r.secrets.Args(strings.Fields(arg))))
+			"  mcp-conform run -- "+quoteAll(r.secrets.RedactArgs(strings.Fields(arg))))
 	case !exists && hostAndPort.MatchString(arg):
-		return Target{}, newUsageError("", "there is no file "+quote(r.secrets.Arg(arg))+"; it looks like the address of a server",
+		return Target{}, newUsageError("", "there is no file "+quote(r.secrets.RedactArg(arg))+"; it looks like the address of a server",
 			"write the whole URL:",
-			"  mcp-conform run "+quoteAll([]string{"http://" + r.secrets.Arg(arg)}))
+			"  mcp-conform run "+quoteAll([]string{"http://" + r.secrets.RedactArg(arg)}))
 	case !exists && strings.HasPrefix(arg, "@") && strings.Contains(arg, "/"):
 		return Target{}, newUsageError("", "there is no file "+quote(arg)+"; it looks like the name of an npm package",
 			"let npx start it:",
@@ -91,9 +91,9 @@ func (r *resolver) commandTarget(argv []string) (Target, error) {
 		return Target{}, err
 	}
 	if strings.HasPrefix(argv[0], "-") {
-		return Target{}, newUsageError("", "the command of the server is missing: what follows -- begins with the flag "+quote(r.secrets.Arg(argv[0])),
+		return Target{}, newUsageError("", "the command of the server is missing: what follows -- begins with the flag "+quote(r.secrets.RedactArg(argv[0])),
 			"name the command first (or check whether the variable that should hold it is empty):",
-			"  mcp-conform run -- some-server "+quoteAll(r.secrets.Args(argv)))
+			"  mcp-conform run -- some-server "+quoteAll(r.secrets.RedactArgs(argv)))
 	}
 	dir := r.dir()
 	env := r.childEnviron()
@@ -103,9 +103,9 @@ func (r *resolver) commandTarget(argv []string) (Target, error) {
 		return Target{}, newUsageError("", p.what, "name the program in it, or what runs it:", "  mcp-conform run -- node ./my-server/index.js")
 	default:
 		return Target{}, newUsageError("", p.what, "write:",
-			"  mcp-conform run -- "+quoteAll(slices.Concat(p.instead, r.secrets.Args(argv)[1:])))
+			"  mcp-conform run -- "+quoteAll(slices.Concat(p.instead, r.secrets.RedactArgs(argv)[1:])))
 	}
-	if err := r.checkElsewhere(argv[0]); err != nil {
+	if err := r.checkCommandInCwd(argv[0]); err != nil {
 		return Target{}, err
 	}
 	r.secrets.AddArgs(argv...)
@@ -127,9 +127,9 @@ func (r *resolver) dir() string {
 	return r.here
 }
 
-// checkElsewhere returns an error if name is a relative path that is missing in --cwd but exists
+// checkCommandInCwd returns an error if name is a relative path that is missing in --cwd but exists
 // in the current folder, where the user's shell probably completed it.
-func (r *resolver) checkElsewhere(name string) error {
+func (r *resolver) checkCommandInCwd(name string) error {
 	if r.Cwd == "" || filepath.IsAbs(name) || !strings.ContainsAny(name, `/\`) {
 		return nil
 	}
@@ -151,7 +151,7 @@ func (r *resolver) urlTarget(raw string) (Target, error) {
 	}
 	flags := r.commonFlags()
 	if len(flags) > 0 && r.Start == nil {
-		return Target{}, newUsageError("", flags[0]+" is for a server that is started as a command, and "+r.secrets.Arg(raw)+" is reached by its URL",
+		return Target{}, newUsageError("", flags[0]+" is for a server that is started as a command, and "+r.secrets.RedactArg(raw)+" is reached by its URL",
 			"leave "+flags[0]+" out, or let the server be started with --start")
 	}
 	r.secrets.AddArgs(raw)
@@ -159,7 +159,7 @@ func (r *resolver) urlTarget(raw string) (Target, error) {
 }
 
 func (r *resolver) checkURL(where, raw string) error {
-	shown := quote(r.secrets.Arg(raw))
+	shown := quote(r.secrets.RedactArg(raw))
 	u, err := ParseURL(raw)
 	switch {
 	case err != nil:

@@ -35,7 +35,7 @@ func TestCredential(t *testing.T) {
 		if got != c.want || c.err == "" && text != "" || !strings.Contains(text, c.err) {
 			t.Errorf("%s: %q, %v", c.variable, got, err)
 		}
-		if c.err == "is not shown" && (strings.Contains(text, c.variable) || secrets.Text(c.variable) == c.variable) {
+		if c.err == "is not shown" && (strings.Contains(text, c.variable) || secrets.RedactText(c.variable) == c.variable) {
 			t.Errorf("%s is shown: %v", c.variable, err)
 		}
 	}

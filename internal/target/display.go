@@ -14,11 +14,11 @@ import (
 func (t Target) Display() string {
 	switch {
 	case t.Start != nil:
-		return t.secrets.Arg(t.URL) + " (" + quoteAll(t.secrets.Args(t.Start.argv)) + ")"
+		return t.secrets.RedactArg(t.URL) + " (" + quoteAll(t.secrets.RedactArgs(t.Start.argv)) + ")"
 	case t.URL != "":
-		return t.secrets.Arg(t.URL)
+		return t.secrets.RedactArg(t.URL)
 	}
-	return quoteAll(t.secrets.Args(t.Argv))
+	return quoteAll(t.secrets.RedactArgs(t.Argv))
 }
 
 // Args returns the arguments for mcp-conform that name this target again. It omits the values of
@@ -29,9 +29,9 @@ func (t Target) Args() []string {
 	case t.configured:
 		return slices.Clone(t.flags)
 	case t.URL != "":
-		return append(slices.Clone(t.flags), t.secrets.Arg(t.URL))
+		return append(slices.Clone(t.flags), t.secrets.RedactArg(t.URL))
 	}
-	return slices.Concat(t.flags, []string{"--"}, t.secrets.Args(t.Argv))
+	return slices.Concat(t.flags, []string{"--"}, t.secrets.RedactArgs(t.Argv))
 }
 
 var plainArg = lazyregexp.New(`^[A-Za-z0-9_@%+=:,./\-]+$`)

@@ -58,7 +58,7 @@ func parseDocument(text []byte, shown string) (*document, error) {
 	if bytes.HasPrefix(text, []byte{0xFF, 0xFE}) || bytes.HasPrefix(text, []byte{0xFE, 0xFF}) {
 		return nil, newUsageError(shown, "the file is in UTF-16, but JSON must be UTF-8", "save it as UTF-8")
 	}
-	plain := plainJSON(text)
+	plain := standardizeJSON(text)
 	if isBlank(string(plain)) {
 		return nil, newUsageError(shown, "the file is empty", `it should look like {"mcpServers": {"name": {"command": "…", "args": ["…"]}}}`)
 	}

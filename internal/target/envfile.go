@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// envFile reads the variables of an env file as VS Code does. A relative path is resolved against
-// the workspace.
-func (x *expander) envFile(path string) ([]setting, error) {
+// readEnvFile reads the variables of an env file as VS Code does. A relative path is resolved
+// against the workspace.
+func (x *expander) readEnvFile(path string) ([]setting, error) {
 	f, err := os.Open(x.absolute(x.expandTilde(path), x.workspace))
 	if err != nil {
 		return nil, newUsageError(x.at("envFile"), `"envFile" can't be read: `+quote(path)+" ("+messageWithoutPath(err)+")",

@@ -66,9 +66,9 @@ func (x *expander) variable(n *node, name string) (string, bool) {
 		}
 		return x.recordMissing(n, name, "${userHome} is unknown: neither HOME nor USERPROFILE is set")
 	case hasPrefix && prefix == "env":
-		return x.environment(n, rest)
+		return x.environmentValue(n, rest)
 	case hasPrefix && prefix == "input":
-		return x.input(n, rest)
+		return x.inputValue(n, rest)
 	case hasPrefix && slices.Contains([]string{"command", "config", "workspaceFolder", "extensionInstallFolder"}, prefix):
 		return x.recordMissing(n, name, "only the editor knows ${"+name+"}: write its value there")
 	case x.entry.editor:
@@ -84,10 +84,10 @@ func (x *expander) variable(n *node, name string) (string, bool) {
 		}
 		return fallback, true
 	}
-	return x.environment(n, bare)
+	return x.environmentValue(n, bare)
 }
 
-func (x *expander) environment(n *node, name string) (string, bool) {
+func (x *expander) environmentValue(n *node, name string) (string, bool) {
 	if v, ok := x.lookup(name); ok {
 		return x.recordSecret(name, v), true
 	}
@@ -112,7 +112,7 @@ func (x *expander) recordSecret(name, value string) string {
 	return value
 }
 
-func (x *expander) input(n *node, id string) (string, bool) {
+func (x *expander) inputValue(n *node, id string) (string, bool) {
 	if !slices.Contains(x.asked, id) {
 		x.asked = append(x.asked, id)
 	}

@@ -1,14 +1,14 @@
 package target
 
-// plainJSON returns text with its comments and trailing commas replaced with spaces, so that the
-// other bytes keep their offsets. It reports no errors: other malformed syntax, such as an unclosed
-// comment, stays for the JSON parser to report.
+// standardizeJSON returns text with its comments and trailing commas replaced with spaces, so that
+// the other bytes keep their offsets. It reports no errors: other malformed syntax, such as an
+// unclosed comment, stays for the JSON parser to report.
 //
 // It does not use tailscale/hujson, which does the same for well-formed text, but rejects a
 // byte order mark and a comment that ends the file without a newline, gives the position of
 // an error only as text, and crashes with an unrecoverable stack overflow on 2 MB of
 // brackets, which encoding/json rejects.
-func plainJSON(text []byte) []byte {
+func standardizeJSON(text []byte) []byte {
 	out := append([]byte(nil), text...)
 	if len(out) >= 3 && out[0] == 0xEF && out[1] == 0xBB && out[2] == 0xBF {
 		blankOut(out[:3]) // the byte order mark that some editors write

@@ -33,14 +33,14 @@ func TestPlainJSONLeavesJSONAlone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(string(text), string(plainJSON(text))); diff != "" {
+		if diff := cmp.Diff(string(text), string(standardizeJSON(text))); diff != "" {
 			t.Fatalf("JSON was changed:\n%s", diff)
 		}
 	})
 }
 
 // TestPlainJSONKeepsMeaning inserts comments and trailing commas into JSON, and
-// checks that plainJSON removes them without changing the value.
+// checks that standardizeJSON removes them without changing the value.
 func TestPlainJSONKeepsMeaning(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		v := value(3).Draw(t, "value")
@@ -72,7 +72,7 @@ func TestPlainJSONKeepsMeaning(t *testing.T) {
 			return text + shut + gap()
 		}
 		text := write(v)
-		plain := plainJSON([]byte(text))
+		plain := standardizeJSON([]byte(text))
 		if len(plain) != len(text) {
 			t.Fatalf("places moved: %q became %q", text, plain)
 		}
@@ -143,7 +143,7 @@ func TestInnocentArgumentsStay(t *testing.T) {
 		"host:8080", "-v", "key:/data", "C:\\work", "--mode=fast", "git+ssh://git@github.com/a/b", "http://localhost:3000/mcp?session=1", "--keyboard=de",
 		"a=b", "--token-limit", "100", "", "--", "monkey", "monkey=banana", "server@2026.8.31", "--auth-mode", "none", "{\"level\": \"high\"}", "task-aaaaaaaaaaaaaaaa1",
 	}
-	if diff := cmp.Diff(args, new(redact.Secrets).Args(args)); diff != "" {
+	if diff := cmp.Diff(args, new(redact.Secrets).RedactArgs(args)); diff != "" {
 		t.Errorf("redacted (-given +shown):\n%s", diff)
 	}
 }
@@ -154,7 +154,7 @@ func TestArgsNameTheTargetAgain(t *testing.T) {
 	environ := []string{"PATH=/bin", "A=1", "B=2"}
 	// Redacted arguments can't be resolved again.
 	words := rapid.SliceOfN(word, 0, 5).Filter(func(argv []string) bool {
-		return slices.Equal(new(redact.Secrets).Args(argv), argv)
+		return slices.Equal(new(redact.Secrets).RedactArgs(argv), argv)
 	})
 	rapid.Check(t, func(t *rapid.T) {
 		argv := append([]string{"server"}, words.Draw(t, "argv")...)

@@ -10,7 +10,7 @@ import (
 // the command that serves the URL, as the flags for URLs say. where is the position of the URL, for
 // errors.
 func (r *resolver) completeURLTarget(where string, t Target) (Target, error) {
-	headers, err := r.headers()
+	headers, err := r.parseHeaderFlags()
 	if err != nil {
 		return Target{}, err
 	}
@@ -43,14 +43,14 @@ func (r *resolver) completeURLTarget(where string, t Target) (Target, error) {
 	return t, nil
 }
 
-// headers returns the headers of --header and --bearer-env.
-func (r *resolver) headers() ([]setting, error) {
+// parseHeaderFlags returns the headers of --header and --bearer-env.
+func (r *resolver) parseHeaderFlags() ([]setting, error) {
 	var out []setting
 	for _, text := range r.Headers {
 		name, value, ok := strings.Cut(text, ":")
 		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
 		if !ok || name == "" || strings.ContainsFunc(name, isForbiddenInHeaderName) || strings.ContainsAny(value, "\r\n\x00") {
-			return nil, newUsageError("", "--header is "+quote(r.secrets.Arg(text))+", which is not a header", "write it as --header 'Name: value'")
+			return nil, newUsageError("", "--header is "+quote(r.secrets.RedactArg(text))+", which is not a header", "write it as --header 'Name: value'")
 		}
 		out = append(out, setting{name: http.CanonicalHeaderKey(name), value: value})
 	}
@@ -78,7 +78,7 @@ func (r *resolver) urlFlags() []string {
 		flags = append(flags, "--transport", r.Transport)
 	}
 	for _, h := range r.Headers {
-		flags = append(flags, "--header", r.secrets.Arg(h))
+		flags = append(flags, "--header", r.secrets.RedactArg(h))
 	}
 	if r.BearerEnv != "" {
 		flags = append(flags, "--bearer-env", r.BearerEnv)

@@ -29,7 +29,7 @@ func (r *resolver) entryTarget(e entry, source string) (Target, error) {
 	}
 	x := &expander{resolver: r, entry: e, workspace: r.workspaceOf(e.doc.path), given: given}
 	t := Target{Name: plainName(e.name), Source: source}
-	remote, err := x.isRemote(&t)
+	remote, err := x.readTransport(&t)
 	if err != nil {
 		return Target{}, err
 	}
@@ -69,10 +69,10 @@ func (r *resolver) workspaceOf(path string) string {
 	return dir
 }
 
-// isRemote reports whether the server is reached by a URL rather than started as a command, and
-// sets the transport that the entry names. It returns an error if the entry does not show which of
-// the two applies.
-func (x *expander) isRemote(t *Target) (bool, error) {
+// readTransport reports whether the server is reached by a URL rather than started as a command,
+// and sets the transport that the entry names. It returns an error if the entry does not show which
+// of the two applies.
+func (x *expander) readTransport(t *Target) (bool, error) {
 	n := x.entry.node
 	kind, err := x.readString("type")
 	if err != nil {
@@ -168,7 +168,7 @@ func (x *expander) setCommand(t *Target) error {
 		return err
 	}
 	if envFile != "" {
-		more, err := x.envFile(envFile)
+		more, err := x.readEnvFile(envFile)
 		if err != nil {
 			return err
 		}
@@ -209,7 +209,7 @@ func (x *expander) checkCommand(argv []string, dir string, env *environ) error {
 			return newUsageError(x.at("command"), p.what, "name the program in it, or what runs it")
 		}
 		return newUsageError(x.at("command"), p.what, "write:",
-			"  "+jsonCommand(slices.Concat(p.instead, x.secrets.Args(argv)[1:])))
+			"  "+jsonCommand(slices.Concat(p.instead, x.secrets.RedactArgs(argv)[1:])))
 	}
 	words := strings.Fields(command)
 	if len(words) < 2 || env.isInPath(command) {
@@ -218,9 +218,9 @@ func (x *expander) checkCommand(argv []string, dir string, env *environ) error {
 	if _, err := os.Stat(x.absolute(command, dir)); err == nil || filepath.IsAbs(command) {
 		return nil
 	}
-	return newUsageError(x.at("command"), "there is no file "+quote(x.secrets.Arg(command))+", and commands are not split at spaces",
+	return newUsageError(x.at("command"), "there is no file "+quote(x.secrets.RedactArg(command))+", and commands are not split at spaces",
 		"write its arguments as a list:",
-		"  "+jsonCommand(x.secrets.Args(append(words, argv[1:]...))))
+		"  "+jsonCommand(x.secrets.RedactArgs(append(words, argv[1:]...))))
 }
 
 func jsonCommand(argv []string) string {

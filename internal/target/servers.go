@@ -9,9 +9,9 @@ type ConfiguredServer struct {
 	Text []byte // the whole entry as JSON
 }
 
-// Servers returns the servers that a client's configuration file names, in the order of the file.
-// Its errors are of type *UsageError.
-func Servers(path string) ([]ConfiguredServer, error) {
+// ReadServers returns the servers that a client's configuration file names, in the order of the
+// file. Its errors are of type *UsageError.
+func ReadServers(path string) ([]ConfiguredServer, error) {
 	doc, err := readDocument(path, path)
 	if err != nil {
 		return nil, err

@@ -54,9 +54,9 @@ func (r *resolver) parseStart(where, raw string) (*Start, error) {
 	ported := strings.Contains(raw, PortMark)
 	switch {
 	case r.Start == nil && ported:
-		return nil, newUsageError(where, quote(r.secrets.Arg(raw))+" contains "+PortMark+", but there is no --start to give it a port",
+		return nil, newUsageError(where, quote(r.secrets.RedactArg(raw))+" contains "+PortMark+", but there is no --start to give it a port",
 			"write the port of the server that runs, or let it be started:",
-			"  mcp-conform run --start 'npm start' --env PORT={port} "+quoteAll([]string{r.secrets.Arg(raw)}))
+			"  mcp-conform run --start 'npm start' --env PORT={port} "+quoteAll([]string{r.secrets.RedactArg(raw)}))
 	case r.Start == nil && r.Ready != nil:
 		return nil, newUsageError(where, "--ready needs --start", "add --start COMMAND, or leave --ready out")
 	case r.Start == nil:
@@ -102,7 +102,7 @@ func (r *resolver) parseStart(where, raw string) (*Start, error) {
 			return nil, newUsageError("", p.what, "name the program in it, or what runs it")
 		}
 		return nil, newUsageError("", p.what, "write:",
-			"  --start "+quoteAll([]string{quoteAll(slices.Concat(p.instead, r.secrets.Args(s.argv)[1:]))}))
+			"  --start "+quoteAll([]string{quoteAll(slices.Concat(p.instead, r.secrets.RedactArgs(s.argv)[1:]))}))
 	}
 	return s, nil
 }
@@ -147,7 +147,7 @@ func (r *resolver) checkPort(where, raw string, s *Start) error {
 			"write "+PortMark+" as the port of the URL: http://localhost:{port}/mcp")
 	}
 	if u, err := ParseURL(raw); ported && (err != nil || u.Port() != dummyPort) {
-		return newUsageError(where, PortMark+" is not the port of the URL "+quote(r.secrets.Arg(raw)), "write it like http://localhost:{port}/mcp")
+		return newUsageError(where, PortMark+" is not the port of the URL "+quote(r.secrets.RedactArg(raw)), "write it like http://localhost:{port}/mcp")
 	}
 	return nil
 }
@@ -163,7 +163,7 @@ const dummyPort = "65535"
 // shownFlags returns the flags --start and --ready as they were given, without secrets.
 func (s *Start) shownFlags(r *resolver) []string {
 	text := s.text
-	if shown := r.secrets.Args(s.words); !slices.Equal(shown, s.words) {
+	if shown := r.secrets.RedactArgs(s.words); !slices.Equal(shown, s.words) {
 		text = quoteAll(shown)
 	}
 	flags := []string{"--start", text}

@@ -179,7 +179,7 @@ func (r *resolver) resolve() (Target, error) {
 		if len(r.Args) > 0 {
 			return Target{}, newUsageError("", "a server is named twice: on the command line and with --config or --server",
 				"give one of them:",
-				"  mcp-conform run -- "+quoteAll(r.secrets.Args(r.Args)),
+				"  mcp-conform run -- "+quoteAll(r.secrets.RedactArgs(r.Args)),
 				"  mcp-conform run "+quoteAll(r.configFlags()))
 		}
 		return r.fromConfig()
@@ -221,7 +221,7 @@ func (r *resolver) commonFlags() []string {
 	var flags []string
 	for _, s := range r.given {
 		text := s.name
-		if whole := s.name + "=" + s.value; strings.Contains(s.value, PortMark) && r.secrets.Arg(whole) == whole {
+		if whole := s.name + "=" + s.value; strings.Contains(s.value, PortMark) && r.secrets.RedactArg(whole) == whole {
 			text = whole // the environment does not have a value with PortMark
 		}
 		flags = append(flags, "--env", text)

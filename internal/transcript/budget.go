@@ -69,8 +69,8 @@ func NewBudget() *Budget {
 	return &Budget{messages: runMessages, few: fewMessages, fewest: fewestMessages, most: maxHeld}
 }
 
-// Held returns about how many bytes the transcripts use.
-func (b *Budget) Held() int64 {
+// HeldBytes returns about how many bytes the transcripts use.
+func (b *Budget) HeldBytes() int64 {
 	if b == nil {
 		return 0
 	}
@@ -80,7 +80,7 @@ func (b *Budget) Held() int64 {
 }
 
 // IsHalfUsed reports whether the transcripts use more than half of the budget.
-func (b *Budget) IsHalfUsed() bool { return b != nil && b.Held() > b.most/2 }
+func (b *Budget) IsHalfUsed() bool { return b != nil && b.HeldBytes() > b.most/2 }
 
 // addHeld adds n to the bytes in use; n may be negative.
 func (b *Budget) addHeld(n int64) {

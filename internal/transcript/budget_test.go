@@ -72,13 +72,13 @@ func TestBudgetBoundsMemory(t *testing.T) {
 		}
 		all = append(all, rec)
 	}
-	if cut == 0 || cut == len(all) || budget.Held() > 128<<20 || !budget.IsHalfUsed() {
-		t.Errorf("%d of %d frames were cut, %d bytes are held", cut, len(all), budget.Held())
+	if cut == 0 || cut == len(all) || budget.HeldBytes() > 128<<20 || !budget.IsHalfUsed() {
+		t.Errorf("%d of %d frames were cut, %d bytes are held", cut, len(all), budget.HeldBytes())
 	}
 	for _, rec := range all {
 		rec.Release()
 	}
-	if n := budget.Held(); n != 0 {
+	if n := budget.HeldBytes(); n != 0 {
 		t.Errorf("%d bytes are still counted, and no record holds them", n)
 	}
 	if transcript.NewWithin(budget, transcript.Limits{}).Add(received(large)).IsCut() {
@@ -94,7 +94,7 @@ func TestThin(t *testing.T) {
 		rec.Add(received(fmt.Sprintf(`{"jsonrpc":"2.0","method":"m%d"}`, i)))
 	}
 	rec.Add(transcript.Event{Kind: transcript.Exited})
-	before, old := budget.Held(), rec.From(0)
+	before, old := budget.HeldBytes(), rec.From(0)
 	rec.Thin(500)
 	rec.Thin(500) // counts nothing twice
 	events := rec.From(0)
@@ -106,11 +106,11 @@ func TestThin(t *testing.T) {
 			t.Errorf("event %d is kept: %t, want %t", at, same, kept)
 		}
 	}
-	if budget.Held() > before/4 {
-		t.Errorf("%d of %d bytes are still held", budget.Held(), before)
+	if budget.HeldBytes() > before/4 {
+		t.Errorf("%d of %d bytes are still held", budget.HeldBytes(), before)
 	}
 	rec.Release()
-	if n := budget.Held(); n != 0 {
+	if n := budget.HeldBytes(); n != 0 {
 		t.Errorf("%d bytes are still counted, and no record holds them", n)
 	}
 }

@@ -32,8 +32,8 @@ func (c *Clock) Hold() (release func()) {
 	})
 }
 
-// Held returns for how long the clock was stopped.
-func (c *Clock) Held() time.Duration {
+// HeldTime returns for how long the clock was stopped.
+func (c *Clock) HeldTime() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.holds > 0 {
@@ -69,7 +69,7 @@ func (c *Clock) WithTimeout(ctx context.Context, limit time.Duration, cause erro
 }
 
 // Since returns the time by this clock since a moment that Moment returned.
-func (c *Clock) Since(m Moment) time.Duration { return time.Since(m.at) - (c.Held() - m.held) }
+func (c *Clock) Since(m Moment) time.Duration { return time.Since(m.at) - (c.HeldTime() - m.held) }
 
 // A Moment is a point in time of a Clock.
 type Moment struct {
@@ -78,7 +78,7 @@ type Moment struct {
 }
 
 // Moment returns the current time.
-func (c *Clock) Moment() Moment { return Moment{time.Now(), c.Held()} }
+func (c *Clock) Moment() Moment { return Moment{time.Now(), c.HeldTime()} }
 
 type clockKey struct{}
 

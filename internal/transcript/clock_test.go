@@ -27,7 +27,7 @@ func TestClock(t *testing.T) {
 		first()
 		time.Sleep(10 * time.Second)
 		second()
-		if got := c.Held(); got != 20*time.Second {
+		if got := c.HeldTime(); got != 20*time.Second {
 			t.Errorf("held for %v", got)
 		}
 		if got := c.Since(m); got != time.Second {
@@ -43,7 +43,8 @@ func TestClock(t *testing.T) {
 	})
 }
 
-// TestClockWithoutHolds checks that a timeout is exact, and that cancelling it or its parent ends it.
+// TestClockWithoutHolds checks that a timeout is exact, and that cancelling it or its parent ends
+// it.
 func TestClockWithoutHolds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var c transcript.Clock
@@ -78,10 +79,10 @@ func TestRetract(t *testing.T) {
 		return n
 	}
 	rec.Retract(post(), "it was refused")
-	before := budget.Held()
+	before := budget.HeldBytes()
 	again := post()
 	rec.Retract(again, "it was refused again")
-	if after := budget.Held() - before; after > 1000 {
+	if after := budget.HeldBytes() - before; after > 1000 {
 		t.Errorf("a retracted exchange still weighs %d", after)
 	}
 	last := post()

@@ -17,7 +17,7 @@ var clientMethods = []string{
 // begins, or when the client sends initialize although an earlier initialize has a response.
 // Recordings without a message are omitted.
 func splitConversations(log []loggedMessage, values bool) []*Recording {
-	client := onClientSide(log)
+	client := isClientSideLog(log)
 	open := map[string]*recordingBuilder{}
 	var out []*Recording
 	for _, l := range log {
@@ -81,11 +81,12 @@ func kindOf(s direction, onClientSide bool) Kind {
 	}
 }
 
-// onClientSide reports whether the log was recorded on the client's side of the connection, where
-// outgoing messages go to the server. Among the messages that are logged as outgoing or incoming,
-// it looks for the first request that only a client sends: the log was recorded on the client's
-// side if that request is outgoing. If there is no such request, onClientSide returns true.
-func onClientSide(log []loggedMessage) bool {
+// isClientSideLog reports whether the log was recorded on the client's side of the connection,
+// where outgoing messages go to the server. Among the messages that are logged as outgoing or
+// incoming, it looks for the first request that only a client sends: the log was recorded on the
+// client's side if that request is outgoing. If there is no such request, isClientSideLog returns
+// true.
+func isClientSideLog(log []loggedMessage) bool {
 	for _, l := range log {
 		if l.side != incoming && l.side != outgoing {
 			continue

@@ -222,11 +222,11 @@ func (d *Dialogue) TrailingUnanswered() []*Request {
 // ServerRequests returns the server's requests in the order they arrived.
 func (d *Dialogue) ServerRequests() []*Request { return d.server.all }
 
-// WithID returns the client's requests with this id, oldest first.
-func (d *Dialogue) WithID(id wire.ID) []*Request { return d.client.byID[id.Key()] }
+// RequestsWithID returns the client's requests with this id, oldest first.
+func (d *Dialogue) RequestsWithID(id wire.ID) []*Request { return d.client.byID[id.Key()] }
 
-// WithToken returns the client's requests with this progress token, oldest first.
-func (d *Dialogue) WithToken(token wire.ID) []*Request { return d.client.byToken[token.Key()] }
+// RequestsWithToken returns the client's requests with this progress token, oldest first.
+func (d *Dialogue) RequestsWithToken(token wire.ID) []*Request { return d.client.byToken[token.Key()] }
 
 // ServerRequestsWithToken returns the server's requests with this progress token, oldest first.
 func (d *Dialogue) ServerRequestsWithToken(token wire.ID) []*Request {

@@ -272,7 +272,7 @@ func TestRefuseGet(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := ExchangesOf(r.Events).RefuseGet(); got != test.want {
+		if got := ExchangesOf(r.Events).RefusedAllGets(); got != test.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

@@ -40,12 +40,12 @@ func ExchangesOf(events []*Event) *Exchanges {
 // All returns the exchanges in the order in which they began.
 func (x *Exchanges) All() []*Exchange { return x.order }
 
-// RefuseGet reports whether the client sent a GET, and the server refused every GET. The server
-// then has no stream for messages that belong to no request. Any refusal counts, not only the
-// status 405, which the specification demands: other statuses have findings of their own. A refusal
-// that may come from a proxy or a rate limiter does not count, because it shows nothing about the
-// server.
-func (x *Exchanges) RefuseGet() bool {
+// RefusedAllGets reports whether the client sent a GET, and the server refused every GET. The
+// server then has no stream for messages that belong to no request. Any refusal counts, not only
+// the status 405, which the specification demands: other statuses have findings of their own. A
+// refusal that may come from a proxy or a rate limiter does not count, because it shows nothing
+// about the server.
+func (x *Exchanges) RefusedAllGets() bool {
 	refused := false
 	for _, each := range x.order {
 		if each.Method() != http.MethodGet {
@@ -143,21 +143,21 @@ func (x *Exchange) Refused() bool { return x.Status() >= 400 }
 // a proxy, gateway or rate limiter, or the response requires a token that the request lacks, or a
 // token with more scopes.
 func (x *Exchange) Intercepted() bool {
-	_, lacksScope := x.LacksScope()
+	_, lacksScope := x.MissingScope()
 	return IsInterceptedStatus(x.Status()) || lacksScope || x.Status() == http.StatusUnauthorized && !x.RequestHead().Has("Authorization")
 }
 
-// LacksScope reports whether the response refuses a token because it lacks scopes, and returns the
-// scopes that the response names (RFC 6750, section 3.1).
-func (x *Exchange) LacksScope() (scope string, ok bool) {
+// MissingScope reports whether the response refuses a token because it lacks scopes, and returns
+// the scopes that the response names (RFC 6750, section 3.1).
+func (x *Exchange) MissingScope() (scope string, ok bool) {
 	if x.ResponseHead() == nil {
 		return "", false
 	}
-	return x.ResponseHead().LacksScope()
+	return x.ResponseHead().MissingScope()
 }
 
-// LacksScope is like Exchange.LacksScope, but for the head of a response.
-func (h *Head) LacksScope() (scope string, ok bool) {
+// MissingScope is like Exchange.MissingScope, but for the head of a response.
+func (h *Head) MissingScope() (scope string, ok bool) {
 	if h.Status() != http.StatusForbidden {
 		return "", false
 	}

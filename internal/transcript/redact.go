@@ -19,7 +19,7 @@ type Redactor struct {
 func NewRedactor(known *redact.Secrets) *Redactor { return &Redactor{known} }
 
 // redactText removes secrets from free text.
-func (r *Redactor) redactText(b []byte) []byte { return redact.Shapes(r.known.Bytes(b)) }
+func (r *Redactor) redactText(b []byte) []byte { return redact.Shapes(r.known.RedactBytes(b)) }
 
 // RedactEvents returns the events without secrets. Events that change are copied, the others are
 // returned as they are.
@@ -45,7 +45,7 @@ func (r *Redactor) RedactEvents(events []*Event) []*Event {
 }
 
 // RedactKnown returns text without the known secrets.
-func (r *Redactor) RedactKnown(text string) string { return r.known.Text(text) }
+func (r *Redactor) RedactKnown(text string) string { return r.known.RedactText(text) }
 
 // withRaw returns e itself if Raw and Detail are unchanged, and otherwise a copy with the new
 // values.

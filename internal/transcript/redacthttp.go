@@ -32,7 +32,7 @@ func (r *Redactor) redactHead(raw []byte) []byte {
 			}
 			name = strings.TrimSpace(string(head))
 			blank := value[:len(value)-len(bytes.TrimLeft(value, " \t"))]
-			text = slices.Concat(r.known.Bytes(head), []byte(":"), blank, r.redactField(name, value[len(blank):]))
+			text = slices.Concat(r.known.RedactBytes(head), []byte(":"), blank, r.redactField(name, value[len(blank):]))
 		}
 		out = append(append(out, text...), end...)
 	}
@@ -46,7 +46,7 @@ func (r *Redactor) redactField(name string, value []byte) []byte {
 	case len(value) == 0:
 		return value
 	case slices.Contains(linkingHeaders, name):
-		return r.known.Bytes(value)
+		return r.known.RedactBytes(value)
 	case !redact.IsSecretMember(name):
 		return r.redactText(value)
 	}
@@ -80,7 +80,7 @@ func (r *Redactor) redactStream(e *Event) []byte {
 		case l.Field == "data":
 			text, parts = l.withValue(parts[0]), parts[1:]
 		case l.Field == "id":
-			text = r.known.Bytes(text)
+			text = r.known.RedactBytes(text)
 		default:
 			text = r.redactText(text)
 		}

@@ -27,7 +27,7 @@ func (r *Redactor) RedactFrame(raw []byte) []byte {
 	end := int(w.base + w.dec.InputOffset())
 	out := slices.Concat(raw[:start], w.out, raw[w.done:end])
 	if rest := raw[end:]; len(bytes.TrimSpace(rest)) > 0 {
-		if out = append(out, r.redactText(rest)...); !bytes.Equal(r.known.Bytes(out), out) {
+		if out = append(out, r.redactText(rest)...); !bytes.Equal(r.known.RedactBytes(out), out) {
 			return r.redactText(raw) // a secret spans the end of the value
 		}
 		return out
@@ -188,10 +188,10 @@ func (r *Redactor) redactString(raw []byte, text string, at place) []byte {
 	if (at.secret || at.schema) && text != "" {
 		return wire.Quote(redact.Mark)
 	}
-	clean := r.known.Bytes([]byte(text))
+	clean := r.known.RedactBytes([]byte(text))
 	// Keep the original bytes, such as invalid UTF-8, if removing the secrets from them yields the
 	// same text.
-	inner := slices.Concat([]byte{'"'}, r.known.Bytes(raw[1:len(raw)-1]), []byte{'"'})
+	inner := slices.Concat([]byte{'"'}, r.known.RedactBytes(raw[1:len(raw)-1]), []byte{'"'})
 	if same, ok := wire.Text(inner); ok && same == string(clean) {
 		raw, text = inner, same
 	}

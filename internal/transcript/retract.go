@@ -19,8 +19,8 @@ func (t *Transcript) Retract(exchange int, text string) {
 	t.budget.addHeld(-freed)
 }
 
-// Retracted returns how many exchanges were retracted.
-func (t *Transcript) Retracted() int {
+// CountRetracted returns how many exchanges were retracted.
+func (t *Transcript) CountRetracted() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.retracted

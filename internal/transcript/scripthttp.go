@@ -50,7 +50,7 @@ func (s *script) parseHTTPLine(line string) (bool, error) {
 		return true, fmt.Errorf("%s is not the number of an exchange: %w", m[1], err)
 	}
 	if m[2] == "!" {
-		return true, s.parseOver(number, strings.TrimSpace(m[3]))
+		return true, s.parseExchangeEnd(number, strings.TrimSpace(m[3]))
 	}
 	text, err := parseFrameText(m[3])
 	if err != nil {
@@ -61,8 +61,8 @@ func (s *script) parseHTTPLine(line string) (bool, error) {
 	return true, nil
 }
 
-// parseOver parses the end of an exchange.
-func (s *script) parseOver(number int, arg string) error {
+// parseExchangeEnd parses the end of an exchange.
+func (s *script) parseExchangeEnd(number int, arg string) error {
 	how, detail, _ := strings.Cut(arg, " ")
 	if !slices.Contains(endings, How(how)) {
 		return fmt.Errorf("an exchange cannot end %q; use one of %v", clip(how), endings)

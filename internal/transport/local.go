@@ -5,7 +5,7 @@ import "net/netip"
 // Local is a link to a server that runs on this machine.
 type Local interface {
 	Web
-	// Listens returns the addresses at which the server accepts connections, or nil if they are
-	// unknown.
-	Listens() []netip.Addr
+	// ListenAddresses returns the addresses at which the server accepts connections, or nil if they
+	// are unknown.
+	ListenAddresses() []netip.Addr
 }

@@ -47,11 +47,11 @@ type Link interface {
 // Sharer is a dialer that starts one process, which all its links use.
 type Sharer interface {
 	Dialer
-	// Fresh returns a dialer with a process of its own, which starts with the first link; stop ends
-	// it.
-	Fresh() (d Dialer, stop func())
-	// Single reports whether only one process can run at a time.
-	Single() bool
+	// FreshDialer returns a dialer with a process of its own, which starts with the first link;
+	// stop ends it.
+	FreshDialer() (d Dialer, stop func())
+	// IsLimitedToOne reports whether only one process can run at a time.
+	IsLimitedToOne() bool
 	// Endings returns, in order, how the dialer's processes exited that the client had not ended.
 	// It leaves out those of Fresh dialers.
 	Endings() []Ending
@@ -70,8 +70,8 @@ type Ending struct {
 // itself, so it is notified.
 type ExitNotifiable interface {
 	Web
-	// ServerEnded notifies the link that the process exited and nothing more can arrive.
-	ServerEnded(detail string)
+	// NotifyExit notifies the link that the process exited and nothing more can arrive.
+	NotifyExit(detail string)
 }
 
 // Canceller is a link on which a client cancels a request by closing the stream of
@@ -86,9 +86,9 @@ type Canceller interface {
 // MemoryMeter is a link to a server whose memory use can be measured.
 type MemoryMeter interface {
 	Link
-	// Resident returns the private memory of all processes of the server, in bytes. ok reports
-	// whether it is known.
-	Resident() (bytes int64, ok bool)
+	// ResidentMemory returns the private memory of all processes of the server, in bytes. ok
+	// reports whether it is known.
+	ResidentMemory() (bytes int64, ok bool)
 }
 
 // Patience bounds the steps of a shutdown.

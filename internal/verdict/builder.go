@@ -48,8 +48,8 @@ func (b *Builder) AddOpinion(place Place, judge string, said Opinion) {
 	b.opinions.add(place, judge, said)
 }
 
-// Find adds the finding that describe returns, unless there is one with the same key.
-func (b *Builder) Find(k Key, describe func() Finding) {
+// AddFinding adds the finding that describe returns, unless there is one with the same key.
+func (b *Builder) AddFinding(k Key, describe func() Finding) {
 	if b.found[k] {
 		return
 	}
@@ -78,8 +78,8 @@ func (b *Builder) HasFinding(place Place) bool {
 	return false
 }
 
-// Report completes and returns the report. The builder must not be used after that.
-func (b *Builder) Report() *Report {
+// Build completes and returns the report. The builder must not be used after that.
+func (b *Builder) Build() *Report {
 	p := b.extended
 	if p == nil {
 		p = &b.Head

@@ -110,7 +110,7 @@ func TestExtend(t *testing.T) {
 	at := func(position int) Occurrence { return Occurrence{Spot: &Spot{"a conversation", position, true}} }
 	var b Builder
 	find := func(b *Builder, f Finding, seen ...Occurrence) {
-		b.Find(f.Key(), func() Finding { return f })
+		b.AddFinding(f.Key(), func() Finding { return f })
 		for _, s := range seen {
 			b.AddOccurrence(f.Key(), s)
 		}
@@ -118,7 +118,7 @@ func TestExtend(t *testing.T) {
 	b.Expect(Place{"ping.responds", spec.V20251125, spec.Stdio}, "judge", Opinion{Outcome: Kept})
 	find(&b, finding("tools.list.answered", Warning, "a"), at(3))
 	find(&b, finding("tools.list.answered", Warning, "b"), at(3))
-	p := b.Report()
+	p := b.Build()
 	more := Extend(p)
 	if place := p.Findings[0].Place(); !more.HasFinding(place) || more.HasFinding(p.Verdicts[0].Place()) {
 		t.Error("the findings of the report are not known")
@@ -126,7 +126,7 @@ func TestExtend(t *testing.T) {
 	find(more, finding("ping.responds", Broken, "c"), at(7))
 	find(more, finding("base.request-answered", Broken, "d"), at(7))
 	find(more, finding("tools.list.answered", Warning, "a"))
-	if more.Report() != p {
+	if more.Build() != p {
 		t.Error("it is another report")
 	}
 	var got []string

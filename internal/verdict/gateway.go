@@ -71,10 +71,10 @@ func (g *Gateway) redact(text func(string) string) {
 	}
 }
 
-// LostThrough compares a run without the gateway (direct) with a run through the gateway (through).
-// It returns the requirements that are kept in the first, and not observed or not applicable in the
-// second.
-func LostThrough(direct, through *Report) []LostRequirement {
+// LostRequirements compares a run without the gateway (direct) with a run through the gateway
+// (through). It returns the requirements that are kept in the first, and not observed or not
+// applicable in the second.
+func LostRequirements(direct, through *Report) []LostRequirement {
 	type key struct {
 		requirement string
 		revision    spec.Revision

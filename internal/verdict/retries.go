@@ -68,15 +68,15 @@ func (r *Retries) Conclude(confirmed Outcome) Outcome {
 	}
 }
 
-// Elsewhere returns new Retries for the same deviation in another case in which it was seen. They
+// InOtherCase returns new Retries for the same deviation in another case in which it was seen. They
 // include the attempts of r, but not their results.
-func (r *Retries) Elsewhere() Retries {
+func (r *Retries) InOtherCase() Retries {
 	return Retries{Attempts: r.Attempts, earlier: r.Attempts, isElsewhere: true}
 }
 
-// AddElsewhere adds the result of retries in another case. other must come from r.Elsewhere, so
+// AddOtherCase adds the result of retries in another case. other must come from r.Elsewhere, so
 // that it already counts the attempts of r.
-func (r *Retries) AddElsewhere(other Retries) {
+func (r *Retries) AddOtherCase(other Retries) {
 	r.Attempts, r.Reproduced, r.Void = other.Attempts, r.Reproduced+other.Reproduced, r.Void+other.Void
 }
 
@@ -86,9 +86,9 @@ func (r *Retries) Extend() {
 	r.EachTime, r.earlier, r.earlierVoid, r.isElsewhere = false, r.Attempts, r.Void, false
 }
 
-// FixedAfter returns how many attempts in a row must not reproduce the deviation before it counts
-// as fixed. The number is higher for a deviation that was flaky before.
-func (r *Retries) FixedAfter() int {
+// AttemptsUntilFixed returns how many attempts in a row must not reproduce the deviation before it
+// counts as fixed. The number is higher for a deviation that was flaky before.
+func (r *Retries) AttemptsUntilFixed() int {
 	switch {
 	case r.Attempts > 0 && r.Reproduced >= r.Attempts:
 		return MaxAttempts

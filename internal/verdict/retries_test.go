@@ -14,7 +14,7 @@ func TestRetries(t *testing.T) {
 	for !missed.Done() {
 		missed.Record(false)
 	}
-	each := missed.Elsewhere()
+	each := missed.InOtherCase()
 	each.EachTime = true
 	void := verdict.Retries{EachTime: true, Attempts: 1, Void: 3}
 	extended := missed
@@ -41,8 +41,8 @@ func TestRetries(t *testing.T) {
 		{"there is time for one attempt", verdict.Retries{Limit: 1, CountAll: true}, "++", "1/1 broken"},
 		{"there is time for one that must show it", verdict.Retries{Limit: 1, CountAll: true, EachTime: true}, "++", "1/1 broken"},
 		{"more attempts than usual", verdict.Retries{Limit: 5}, "----+", "1/5 broken"},
-		{"it recurs in another case", missed.Elsewhere(), "+-", "1/4 broken"},
-		{"it does not recur in another case", missed.Elsewhere(), "-+", "0/4 flaky"},
+		{"it recurs in another case", missed.InOtherCase(), "+-", "1/4 broken"},
+		{"it does not recur in another case", missed.InOtherCase(), "-+", "0/4 flaky"},
 		{"it recurs in other circumstances", extended, "--+-", "1/6 broken"},
 		{"it does not recur in other circumstances", extended, "---+", "0/6 flaky"},
 		{"no server starts in other circumstances", extended, "ooo+", "0/3 flaky"},
@@ -68,10 +68,10 @@ func TestRetries(t *testing.T) {
 
 func TestRetriesInAnotherCaseAreAdded(t *testing.T) {
 	r := verdict.Retries{Attempts: 2, Reproduced: 1, Void: 1, EachTime: true}
-	other := r.Elsewhere()
+	other := r.InOtherCase()
 	other.Record(false)
 	other.Void++
-	r.AddElsewhere(other)
+	r.AddOtherCase(other)
 	if r.Attempts != 3 || r.Reproduced != 1 || r.Void != 2 {
 		t.Errorf("got %+v", r)
 	}
@@ -80,7 +80,7 @@ func TestRetriesInAnotherCaseAreAdded(t *testing.T) {
 func TestFixedAfter(t *testing.T) {
 	for _, c := range []struct{ reproduced, attempts, want int }{{3, 3, 3}, {1, 3, 10}, {0, 3, 20}, {0, 0, 20}} {
 		r := verdict.Retries{Attempts: c.attempts, Reproduced: c.reproduced}
-		if got := r.FixedAfter(); got != c.want {
+		if got := r.AttemptsUntilFixed(); got != c.want {
 			t.Errorf("%d of %d: %d attempts, want %d", c.reproduced, c.attempts, got, c.want)
 		}
 	}

@@ -168,7 +168,7 @@ func Parse(raw []byte) *Frame {
 	v, strictErr := readValue(text)
 	if strictErr != nil {
 		var err error
-		if v, err = readValue(text, lenient()...); err != nil {
+		if v, err = readValue(text, lenientOptions()...); err != nil {
 			f.addProblems(newProblem(NotJSON, err, start))
 			if at := invalidAt(text); at >= 0 {
 				f.addProblems(Problem{Kind: InvalidUTF8, Offset: int64(start + at), Detail: "bytes that are not UTF-8"})

@@ -54,8 +54,8 @@ func (r *reader) read(v []byte, opts ...jsontext.Options) (jsontext.Value, error
 	return value, err
 }
 
-// lenient returns options that allow duplicate names and invalid UTF-8.
-func lenient() []jsontext.Options {
+// lenientOptions returns options that allow duplicate names and invalid UTF-8.
+func lenientOptions() []jsontext.Options {
 	return []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
 }
 
@@ -149,7 +149,7 @@ func unquote(s []byte) (string, bool) {
 		}
 		return string(s), true
 	}
-	d := jsontext.NewDecoder(bytes.NewBuffer(slices.Concat([]byte{'"'}, s, []byte{'"'})), lenient()...)
+	d := jsontext.NewDecoder(bytes.NewBuffer(slices.Concat([]byte{'"'}, s, []byte{'"'})), lenientOptions()...)
 	tok, err := d.ReadToken()
 	if err != nil {
 		return "", false

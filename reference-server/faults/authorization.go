@@ -141,7 +141,7 @@ func refusalFaults() []*Fault {
 		newFault("authorization.www-authenticate.resource-metadata-2025-06-18/relative", "the challenge names a relative URL", replaceInChallenges(`resource_metadata="http://`, `resource_metadata="//`)),
 		newFault("authorization.www-authenticate.scope/missing", "the challenge names no scope", replaceInChallenges(`, scope="mcp"`, "")),
 		newFault("authorization.www-authenticate.scope/commas", "the scopes in the challenge are separated by two spaces", replaceInChallenges(`scope="mcp"`, `scope="mcp  admin"`)),
-		newStatefulFault("authorization.www-authenticate.scope-consistent/turns", "the challenges name different scopes in turn", func() *refserver.Seams {
+		newFaultWithState("authorization.www-authenticate.scope-consistent/turns", "the challenges name different scopes in turn", func() *refserver.Seams {
 			n := 0
 			return editRefusals(func(_ *http.Request, f *refserver.Refusal) {
 				if n++; n%3 == 0 { // a GET is refused between two POSTs
@@ -308,7 +308,7 @@ func issuedTokenFaults() []*Fault {
 		scopes("challenge/error", "the challenge for a missing scope reports another error", replace("insufficient_scope", "invalid_token")),
 		scopes("scope-param/missing", "the challenge names no scope", replace(`, scope="mcp"`, "")),
 		withIssuedTokens(newFault("authorization.insufficient-scope.all-at-once/one-by-one", "a token with the demanded scope is refused because another scope is missing", demandSecondScope(Scopes, func(*http.Request) bool { return true }))),
-		withIssuedTokens(newStatefulFault("authorization.insufficient-scope.consistent/turns", "the same request is refused for the lack of a different scope each time", func() *refserver.Seams {
+		withIssuedTokens(newFaultWithState("authorization.insufficient-scope.consistent/turns", "the same request is refused for the lack of a different scope each time", func() *refserver.Seams {
 			var n atomic.Int64
 			return editRefusals(func(_ *http.Request, f *refserver.Refusal) {
 				if f.Status == http.StatusForbidden && n.Add(1)%2 == 0 {

@@ -58,7 +58,7 @@ func idFaults() []*Fault {
 		newFault("base.request-id-not-null/null", "the server's requests have the id null", setRequestIDs(func(int64) string { return "null" })),
 		newFault("base.request-id-unique-per-session/always-1", "all the server's requests have the id 1, two of them at once",
 			combineSeams(setRequestIDs(func(int64) string { return "1" }), requestOnInitialized(spec.MethodPing, nil))),
-		newStatefulFault("base.request-id-unique-per-session/after-answer", "the server reuses an id after the first request got its response", func() *refserver.Seams {
+		newFaultWithState("base.request-id-unique-per-session/after-answer", "the server reuses an id after the first request got its response", func() *refserver.Seams {
 			return combineSeams(setRequestIDs(func(int64) string { return `"again"` }), onInitialized(func(s *refserver.Session) {
 				s.Go(func(ctx context.Context) {
 					for range 2 {
@@ -86,7 +86,7 @@ func idFaults() []*Fault {
 			whole, _, _ := strings.Cut(string(m["id"]), ".")
 			m["id"] = jsontext.Value(whole)
 		}))),
-		newStatefulFault("base.response-id-echo/twins", "a string id of digits is echoed as the number that an earlier request used", func() *refserver.Seams {
+		newFaultWithState("base.response-id-echo/twins", "a string id of digits is echoed as the number that an earlier request used", func() *refserver.Seams {
 			t := &twinIDs{}
 			return combineSeams(t.seams(never), editResponseIDs(func(id string) string {
 				if digits := strings.Trim(id, `"`); digits != id && t.has(digits) {
@@ -97,7 +97,7 @@ func idFaults() []*Fault {
 		}),
 		newFault("base.request-answered/unknown-method", "requests with an unknown method get no response", dropMessages(Errors(spec.CodeMethodNotFound))),
 		newFault("base.request-answered/stray-result-kills", "a result for a request that the server never sent ends the process", onIncoming(isUnsolicitedResponse(false), exitWith(1))).overTransports(spec.Stdio),
-		newStatefulFault("base.request-answered/stray-error-deafens", "after an error for a request that it never sent the server responds to nothing", func() *refserver.Seams {
+		newFaultWithState("base.request-answered/stray-error-deafens", "after an error for a request that it never sent the server responds to nothing", func() *refserver.Seams {
 			var deaf sync.Map
 			isUnsolicited := isUnsolicitedResponse(true)
 			return onIncoming(func(s *refserver.Session, f *wire.Frame) bool {
@@ -108,7 +108,7 @@ func idFaults() []*Fault {
 				return is
 			}, dropFrame)
 		}).overTransports(spec.Stdio, spec.StreamableHTTP, spec.SSE),
-		newStatefulFault("base.request-answered/twins", "a request whose id differs from an earlier one only in type is dropped", func() *refserver.Seams {
+		newFaultWithState("base.request-answered/twins", "a request whose id differs from an earlier one only in type is dropped", func() *refserver.Seams {
 			t := &twinIDs{}
 			return t.seams(t.hasTwin)
 		}),
@@ -253,7 +253,7 @@ func responseFaults() []*Fault {
 		newFault("base.request-answered/all-completions", "no completion/complete gets a response", suppressResponse(spec.MethodComplete, func(*refserver.Call) bool { return true })),
 		newFault("base.request-answered/unknown-completion", "a completion/complete that fails, such as that for an unknown prompt, gets no response", suppressErrors(spec.MethodComplete)),
 		newFault("base.request-answered/unknown-resource", "a resources/read that fails, such as that of an unknown resource, gets no response", suppressErrors(spec.MethodResourcesRead)),
-		newStatefulFault("base.request-answered/fifth-call", "every fifth tools/call gets no response", func() *refserver.Seams {
+		newFaultWithState("base.request-answered/fifth-call", "every fifth tools/call gets no response", func() *refserver.Seams {
 			var calls atomic.Int32
 			return suppressResponse(spec.MethodToolsCall, func(*refserver.Call) bool { return calls.Add(1)%5 == 0 })
 		}),

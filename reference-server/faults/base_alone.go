@@ -14,20 +14,20 @@ import (
 // the client sends nothing else.
 func singleMessageFaults() []*Fault {
 	return []*Fault{
-		newStatefulFault("base.request-answered/held-call", "the response to tools/call is written only when the client sends another message", func() *refserver.Seams {
+		newFaultWithState("base.request-answered/held-call", "the response to tools/call is written only when the client sends another message", func() *refserver.Seams {
 			return holdUntilNext(spec.MethodToolsCall)
 		}).overTransports(spec.Stdio),
-		newStatefulFault("base.request-answered/held-with-token", "the response to tools/call with a progress token is written only when the client sends another message", func() *refserver.Seams {
+		newFaultWithState("base.request-answered/held-with-token", "the response to tools/call with a progress token is written only when the client sends another message", func() *refserver.Seams {
 			return holdUntilNextIf(spec.MethodToolsCall, func(c *refserver.Call) bool { return wire.At(c.Params, "/_meta/progressToken") != nil })
 		}).overTransports(spec.Stdio),
 		newFault("base.request-answered/wrong-arguments", "a call of a tool with arguments that violate its schema gets no response",
 			suppressResponse(spec.MethodToolsCall, lacksText)),
-		newStatefulFault("base.request-answered/held-read", "the response to resources/read is written only when the client sends another message", func() *refserver.Seams {
+		newFaultWithState("base.request-answered/held-read", "the response to resources/read is written only when the client sends another message", func() *refserver.Seams {
 			return holdUntilNext(spec.MethodResourcesRead)
 		}).overTransports(spec.Stdio),
 		newFault("base.request-answered/surrogates", "requests with an escaped surrogate pair get no response",
 			dropRequestsByText(func(raw []byte) bool { return bytes.Contains(raw, []byte(`\ud83d\udddd`)) })).overTransports(orderedTransports()...),
-		newStatefulFault("base.request-answered/unsubscribed-twice", "a resources/unsubscribe without a subscription ends the process", func() *refserver.Seams {
+		newFaultWithState("base.request-answered/unsubscribed-twice", "a resources/unsubscribe without a subscription ends the process", func() *refserver.Seams {
 			return onRedundantUnsubscribe(func(c *refserver.Call) (any, *refserver.Error) {
 				c.Session.Exit(1)
 				return nil, refserver.NoResponse
@@ -50,7 +50,7 @@ func legalSingleMessages() []*Fault {
 				}
 				return next(c)
 			}))).overTransports(spec.Stdio),
-		newStatefulVariation("unsubscribed-twice-refused", "a resources/unsubscribe without a subscription gets an error", func() *refserver.Seams {
+		newVariationWithState("unsubscribed-twice-refused", "a resources/unsubscribe without a subscription gets an error", func() *refserver.Seams {
 			return onRedundantUnsubscribe(func(*refserver.Call) (any, *refserver.Error) {
 				return nil, &refserver.Error{Code: spec.CodeInvalidParams, Message: "There is no such subscription"}
 			})

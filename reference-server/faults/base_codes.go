@@ -17,7 +17,7 @@ func codeFaults() []*Fault {
 		return ofMethods(spec.MethodToolsCall, spec.MethodPromptsGet)(c) && wire.At(c.Params, "/name") == nil || c.Method == spec.MethodResourcesRead && wire.At(c.Params, "/uri") == nil
 	}
 	traced := func(key, value string) *refserver.Seams {
-		return editStatelessResult(ofMethods(spec.MethodToolsCall, spec.MethodResourcesRead), inMember("_meta", setValue(key, value)))
+		return editStatelessResult(ofMethods(spec.MethodToolsCall, spec.MethodResourcesRead), editMember("_meta", setValue(key, value)))
 	}
 	return []*Fault{
 		newFault(params+"internal-error", "missing params get -32603", editStatelessErrors(spec.CodeInvalidParams, unnamed, func(e *refserver.Error) { e.Code = spec.CodeInternal })),

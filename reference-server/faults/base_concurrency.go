@@ -16,19 +16,19 @@ import (
 // in a row.
 func concurrencyFaults() []*Fault {
 	return []*Fault{
-		newStatefulFault("base.response-id-echo/reads-crossed", "two concurrent resources/read get each other's results", func() *refserver.Seams {
+		newFaultWithState("base.response-id-echo/reads-crossed", "two concurrent resources/read get each other's results", func() *refserver.Seams {
 			return swapResults(spec.MethodResourcesRead)
 		}),
-		newStatefulFault("base.response-id-echo/lists-crossed", "two concurrent lists get each other's results", func() *refserver.Seams {
+		newFaultWithState("base.response-id-echo/lists-crossed", "two concurrent lists get each other's results", func() *refserver.Seams {
 			return combineSeams(swapResults(spec.MethodToolsList, spec.MethodPromptsList, spec.MethodResourcesTemplates))
 		}),
-		newStatefulFault("base.response-id-echo/calls-crossed", "two concurrent tools/call get each other's results", func() *refserver.Seams {
+		newFaultWithState("base.response-id-echo/calls-crossed", "two concurrent tools/call get each other's results", func() *refserver.Seams {
 			return combineSeams(editTool("slow", func(t map[string]any) { t["name"] = "sluggish" }), swapResults(spec.MethodToolsCall))
 		}).inRevisions(revisionsWithReadOnlyHint()...),
-		newStatefulFault("base.request-answered/lookalike-calls", `of two concurrent tools/call with the ids 1 and "1" the first gets no response`, func() *refserver.Seams {
+		newFaultWithState("base.request-answered/lookalike-calls", `of two concurrent tools/call with the ids 1 and "1" the first gets no response`, func() *refserver.Seams {
 			return dropOvertaken(spec.MethodToolsCall, func(id wire.ID) string { return strings.Trim(id.Raw(), `"`) })
 		}).inRevisions(revisionsWithReadOnlyHint()...),
-		newStatefulFault("base.request-answered/wide-ids", "of two concurrent tools/call with ids beyond 2^53 the first gets no response", func() *refserver.Seams {
+		newFaultWithState("base.request-answered/wide-ids", "of two concurrent tools/call with ids beyond 2^53 the first gets no response", func() *refserver.Seams {
 			return dropOvertaken(spec.MethodToolsCall, func(id wire.ID) string {
 				n, err := strconv.ParseFloat(id.Raw(), 32)
 				if err != nil || math.Abs(n) < 1<<53 {
@@ -37,10 +37,10 @@ func concurrencyFaults() []*Fault {
 				return strconv.FormatFloat(n, 'g', -1, 32)
 			})
 		}).inRevisions(revisionsWithReadOnlyHint()...),
-		newStatefulFault("base.request-answered/crowds", "of many resources/read in a row, those after the ninetieth get no response", func() *refserver.Seams {
+		newFaultWithState("base.request-answered/crowds", "of many resources/read in a row, those after the ninetieth get no response", func() *refserver.Seams {
 			return editAfterConsecutive(90, spec.MethodResourcesRead, func(o *refserver.Out) { o.Frames = nil })
 		}).overTransports(spec.Stdio), // over HTTP the checks send fewer requests in a row
-		newStatefulFault("base.response-once/crowds", "of many resources/read in a row, those after the fiftieth get two responses", func() *refserver.Seams {
+		newFaultWithState("base.response-once/crowds", "of many resources/read in a row, those after the fiftieth get two responses", func() *refserver.Seams {
 			return editAfterConsecutive(50, spec.MethodResourcesRead, func(o *refserver.Out) { o.Frames = append(o.Frames, o.Frames[0]) })
 		}).overTransports(spec.Stdio),
 	}

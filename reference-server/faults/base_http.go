@@ -32,8 +32,8 @@ func respondWithGarbage(v *exchange) {
 	_ = conn.Close()
 }
 
-// byMethod returns a function that matches requests with an HTTP method.
-func byMethod(name string) func(v *exchange) bool {
+// hasHTTPMethod returns a function that matches requests with an HTTP method.
+func hasHTTPMethod(name string) func(v *exchange) bool {
 	return func(v *exchange) bool { return v.r.Method == name }
 }
 
@@ -79,10 +79,10 @@ func httpFaults() []*Fault {
 			}
 			v.next.ServeHTTP(v.w, v.r)
 		})),
-		newFault(response+"head-silent", "HEAD gets no response", onExchange(byMethod(http.MethodHead), neverRespond)),
-		newFault(response+"options-closes", "OPTIONS ends the connection without a response", onExchange(byMethod(http.MethodOptions), closeWithoutResponse)),
-		newStatefulFault(served+"head-ends", "HEAD ends the session", func() *refserver.Seams {
-			return onExchange(byMethod(http.MethodHead), func(v *exchange) {
+		newFault(response+"head-silent", "HEAD gets no response", onExchange(hasHTTPMethod(http.MethodHead), neverRespond)),
+		newFault(response+"options-closes", "OPTIONS ends the connection without a response", onExchange(hasHTTPMethod(http.MethodOptions), closeWithoutResponse)),
+		newFaultWithState(served+"head-ends", "HEAD ends the session", func() *refserver.Seams {
+			return onExchange(hasHTTPMethod(http.MethodHead), func(v *exchange) {
 				end := v.r.Clone(v.r.Context())
 				end.Method = http.MethodDelete
 				v.serveDiscarding(end)
@@ -113,7 +113,7 @@ func httpFaults() []*Fault {
 			}
 			return b
 		})).inRevisions(spec.V20251125),
-	}), newStatefulFault("base.http-response/gone-endpoint", "messages for a closed stream get no HTTP response", func() *refserver.Seams {
+	}), newFaultWithState("base.http-response/gone-endpoint", "messages for a closed stream get no HTTP response", func() *refserver.Seams {
 		return onClosedStream(neverRespond)
 	}).inRevisions(spec.V20241105).overTransports(spec.SSE))
 }

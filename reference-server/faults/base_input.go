@@ -39,14 +39,14 @@ func notificationFaults() []*Fault {
 		newFault("base.notification-no-response/no-id-error", "unknown notifications get an error without id",
 			answers(unknown, `{"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found"}}`)),
 		newFault("base.notification-no-response/bad-params", "notifications with invalid params get an error with id null", answers(func(n *refserver.Notification) bool {
-			id := cancelledIn(n)
+			id := cancelledRequestID(n)
 			wrongID := n.Method == spec.MethodCancelled && !id.IsString() && !id.IsInteger()
 			return wrongID || n.Params != nil && n.Params.Kind() != '{'
 		}, `{"jsonrpc":"2.0","id":null,"error":{"code":-32602,"message":"Invalid params"}}`)),
 
 		newFault("base.unknown-notification-harmless/dies", "an unknown notification ends the process",
 			onIncoming(singleMessage(isUnknown), exitWith(1))), // at once, before later messages are answered
-		newStatefulFault("base.unknown-notification-harmless/deaf", "after an unknown notification the server responds to nothing", func() *refserver.Seams {
+		newFaultWithState("base.unknown-notification-harmless/deaf", "after an unknown notification the server responds to nothing", func() *refserver.Seams {
 			return silentAfter(singleMessage(isUnknown))
 		}),
 	}
@@ -88,7 +88,7 @@ func malformedFaults() []*Fault {
 		newFault("base.parse-error/silent", "a line that is not JSON gets no response", dropMessages(parse)),
 		newFault("base.parse-error/exits-0", "a line that is not JSON ends the process with exit code 0", onIncoming(isNotJSON, exitWith(0))),
 		newFault("base.parse-error/exits-1", "a line that is not JSON ends the process with exit code 1", onIncoming(isNotJSON, exitWith(1))),
-		newStatefulFault("base.parse-error/deaf", "after a line that is not JSON the server responds to nothing", func() *refserver.Seams { return silentAfter(isNotJSON) }),
+		newFaultWithState("base.parse-error/deaf", "after a line that is not JSON the server responds to nothing", func() *refserver.Seams { return silentAfter(isNotJSON) }),
 		newFault("base.parse-error/invented-id", "a line that is not JSON gets an error with id 0", EditBytes(parse, func(b []byte) []byte {
 			return wire.NewError(wire.IntID(0), int64(spec.CodeParse), "Parse error", nil)
 		})),
@@ -97,7 +97,7 @@ func malformedFaults() []*Fault {
 
 		newFault("base.invalid-request/silent", "JSON that is not a valid request gets no response", dropMessages(isInvalidRequestError)),
 		newFault("base.invalid-request/dies", "JSON that is not a valid request ends the process", onIncoming(isInvalidRequest, exitWith(1))),
-		newStatefulFault("base.invalid-request/deaf", "after JSON that is not a valid request the server responds to nothing", func() *refserver.Seams { return silentAfter(isInvalidRequest) }),
+		newFaultWithState("base.invalid-request/deaf", "after JSON that is not a valid request the server responds to nothing", func() *refserver.Seams { return silentAfter(isInvalidRequest) }),
 		newFault("base.invalid-request/internal-error", "JSON that is not a valid request gets -32603", setErrorCode(isInvalidRequestError, "-32603")),
 		newFault("base.invalid-request/id-lost", "JSON that is not a valid request gets an error with id null", setMember(isInvalidRequestError, "id", "null")),
 		newFault("base.invalid-request/any-version", "requests with a missing or wrong jsonrpc are served",

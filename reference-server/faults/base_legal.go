@@ -23,7 +23,7 @@ import (
 func legalMessages() []*Fault {
 	older := olderRevisions()
 	return []*Fault{
-		newStatefulVariation("rate-limited", "every third request gets a server-defined error, after the first few", limitRate).inRevisions(spec.Revisions()...),
+		newVariationWithState("rate-limited", "every third request gets a server-defined error, after the first few", limitRate).inRevisions(spec.Revisions()...),
 		newVariation("more-members", "results have members that no revision defines", EditResult("", func(r map[string]any) {
 			if len(r) > 0 { // the specification requires an empty result to stay empty
 				r["x-adapter"] = map[string]any{"version": 2}
@@ -57,7 +57,7 @@ func legalMessages() []*Fault {
 			}
 			return id
 		})),
-		newStatefulVariation("early-lists-refused", "list requests before notifications/initialized get an error", func() *refserver.Seams {
+		newVariationWithState("early-lists-refused", "list requests before notifications/initialized get an error", func() *refserver.Seams {
 			return refuseEarlyLists(func(*refserver.Call) {}, func(*refserver.Call) bool { return false })
 		}),
 		newVariation("huge-ids-ignored", "the server ignores requests whose integer id is beyond 2^53", onIncoming(requestWithID(func(id wire.ID) bool {
@@ -71,7 +71,7 @@ func legalMessages() []*Fault {
 			}
 			return result, err
 		})).inRevisions(older...),
-		newStatefulVariation("out-of-order", "every second response is delayed by 15 ms", func() *refserver.Seams {
+		newVariationWithState("out-of-order", "every second response is delayed by 15 ms", func() *refserver.Seams {
 			var n atomic.Int64
 			return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				result, err := next(c)

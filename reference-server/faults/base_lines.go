@@ -21,7 +21,7 @@ import (
 func lineFaults() []*Fault {
 	return []*Fault{
 		newFault("base.parse-error/comma", "a comma after a message ends the process", onIncoming(hasTrailing(","), exitWith(1))),
-		newStatefulFault("base.parse-error/word", "after a message with trailing text the server responds to nothing", func() *refserver.Seams {
+		newFaultWithState("base.parse-error/word", "after a message with trailing text the server responds to nothing", func() *refserver.Seams {
 			return silentAfter(hasTrailing(" garbage"))
 		}),
 		newFault("base.invalid-request/more-members", "a request with members that JSON-RPC does not define ends the process", onIncoming(hasUndefinedMembers, exitWith(1))),
@@ -33,7 +33,7 @@ func lineFaults() []*Fault {
 				return refserver.Pass(raw)
 			},
 		}),
-		newStatefulFault("base.error-code-integer/escape", "a URI with a malformed percent escape gets an error with a string as code", func() *refserver.Seams {
+		newFaultWithState("base.error-code-integer/escape", "a URI with a malformed percent escape gets an error with a string as code", func() *refserver.Seams {
 			var malformed sync.Map // requests, by session and id
 			key := func(s *refserver.Session, id wire.ID) string { return fmt.Sprintf("%p %s", s, id.Key()) }
 			return combineSeams(
@@ -68,7 +68,7 @@ func lineFaults() []*Fault {
 		})),
 		newFault("base.method-not-found/inherited", "unknown methods named like JavaScript's object members get -32603",
 			refuseCalls("", func(c *refserver.Call) bool { return c.Method == "constructor" || c.Method == "toString" }, spec.CodeInternal, "Internal error")),
-		newStatefulFault("base.request-answered/slots-lost", "each error leaks a slot; after 40 errors the server responds to nothing", func() *refserver.Seams {
+		newFaultWithState("base.request-answered/slots-lost", "each error leaks a slot; after 40 errors the server responds to nothing", func() *refserver.Seams {
 			var lost sync.Map // the number of leaked slots, by session
 			return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				counter, _ := lost.LoadOrStore(c.Session, new(atomic.Int64))

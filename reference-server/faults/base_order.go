@@ -14,10 +14,10 @@ import (
 func orderFaults() []*Fault {
 	const matched = "base.response-matched-by-id/"
 	return []*Fault{
-		newStatefulFault(matched+"oldest-first", "the server treats every response as that to its oldest pending request", func() *refserver.Seams {
+		newFaultWithState(matched+"oldest-first", "the server treats every response as that to its oldest pending request", func() *refserver.Seams {
 			return reassignReplies(func(open []wire.ID, _ wire.ID) wire.ID { return open[0] })
 		}),
-		newStatefulFault(matched+"newest-first", "the server swaps the responses to its oldest and its newest pending request", func() *refserver.Seams {
+		newFaultWithState(matched+"newest-first", "the server swaps the responses to its oldest and its newest pending request", func() *refserver.Seams {
 			return reassignReplies(func(open []wire.ID, id wire.ID) wire.ID {
 				if open[0].Same(id) || len(open) == 1 {
 					return open[len(open)-1]

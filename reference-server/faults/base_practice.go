@@ -30,7 +30,7 @@ func legalPractice() []*Fault {
 			dropMessages(notifications(spec.MethodResourcesUpdated)),
 			refuseCalls(spec.MethodResourcesSubscribe, isInitialized, spec.CodeMethodNotFound, "Method not found"),
 			refuseCalls(spec.MethodResourcesUnsubscribe, isInitialized, spec.CodeMethodNotFound, "Method not found"))),
-		newVariation("sums-below-zero-fail", "a sum below 0 gets isError and no structured content", editAddResult(func(r map[string]any) {
+		newVariation("sums-below-zero-fail", "a sum below 0 gets isError and no structured content", editResultOfAdd(func(r map[string]any) {
 			if sumOf(r) < 0 {
 				delete(r, "structuredContent")
 				r["isError"], r["content"] = true, []any{textBlock("The sum is below zero.")}

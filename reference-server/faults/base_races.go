@@ -12,12 +12,12 @@ import (
 // cross.
 func raceFaults() []*Fault {
 	return []*Fault{
-		newStatefulFault("base.response-once/raced", "concurrent requests get two responses", doubleConcurrent).inRevisions(
+		newFaultWithState("base.response-once/raced", "concurrent requests get two responses", doubleConcurrent).inRevisions(
 			spec.V20250326, spec.V20250618, spec.V20251125).overTransports(spec.Stdio, spec.StreamableHTTP), // in the oldest revision few requests are concurrent
-		newStatefulFault("base.response-once/cancelled", "a cancelled request gets an error at once and its result later", func() *refserver.Seams {
+		newFaultWithState("base.response-once/cancelled", "a cancelled request gets an error at once and its result later", func() *refserver.Seams {
 			t := newCallTracker()
 			return combineSeams(t.seams(), onCancellation(func(n *refserver.Notification, _ func(*refserver.Notification)) {
-				if id := cancelledIn(n); t.cancel(n) {
+				if id := cancelledRequestID(n); t.cancel(n) {
 					n.Session.SendRaw(wire.NewError(id, -32800, "Request cancelled", nil))
 				}
 			}))
@@ -25,28 +25,28 @@ func raceFaults() []*Fault {
 		newFault("base.parse-error/dies-of-bytes", "a line that is not UTF-8 ends the process", onIncoming(func(_ *refserver.Session, f *wire.Frame) bool {
 			return f.Has(wire.InvalidUTF8)
 		}, exitWith(1))),
-		newStatefulFault("base.response-once/cancelled-in-between", "a request cancelled before its response gets both an error and its result", func() *refserver.Seams {
+		newFaultWithState("base.response-once/cancelled-in-between", "a request cancelled before its response gets both an error and its result", func() *refserver.Seams {
 			t := newCallTracker()
 			return combineSeams(delayRequests(longDelay), t.seams(), onCancellation(func(n *refserver.Notification, _ func(*refserver.Notification)) {
 				if t.cancel(n) {
-					n.Session.SendRaw(wire.NewError(cancelledIn(n), -32800, "Request cancelled", nil))
+					n.Session.SendRaw(wire.NewError(cancelledRequestID(n), -32800, "Request cancelled", nil))
 				}
 			}))
 		}).inRevisions(spec.V20241105),
-		newStatefulFault("base.response-once/cancelled-late", "the cancellation of a completed request gets an error with that request's id", func() *refserver.Seams {
+		newFaultWithState("base.response-once/cancelled-late", "the cancellation of a completed request gets an error with that request's id", func() *refserver.Seams {
 			t := newCallTracker()
 			return combineSeams(t.seams(), onCancellation(func(n *refserver.Notification, next func(*refserver.Notification)) {
 				next(n)
 				if t.isKnown(n) && !t.cancel(n) {
-					n.Session.SendRaw(wire.NewError(cancelledIn(n), int64(spec.CodeInvalidRequest), "Request not found", nil))
+					n.Session.SendRaw(wire.NewError(cancelledRequestID(n), int64(spec.CodeInvalidRequest), "Request not found", nil))
 				}
 			}))
 		}),
-		newStatefulFault("base.notification-no-response/cancelled-unknown", "the cancellation of an unknown request gets an error with id null", func() *refserver.Seams {
+		newFaultWithState("base.notification-no-response/cancelled-unknown", "the cancellation of an unknown request gets an error with id null", func() *refserver.Seams {
 			t := newCallTracker()
 			return combineSeams(t.seams(), onCancellation(func(n *refserver.Notification, next func(*refserver.Notification)) {
 				next(n)
-				if id := cancelledIn(n); (id.IsString() || id.IsInteger()) && !t.isKnown(n) {
+				if id := cancelledRequestID(n); (id.IsString() || id.IsInteger()) && !t.isKnown(n) {
 					n.Session.SendRaw([]byte(nullIDError))
 				}
 			}))

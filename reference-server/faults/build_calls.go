@@ -75,7 +75,7 @@ func (t *callTracker) token(s *refserver.Session, id wire.ID) jsontext.Value {
 func (t *callTracker) cancel(n *refserver.Notification) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	c := t.byKey[callKey{n.Session, cancelledIn(n).Key()}]
+	c := t.byKey[callKey{n.Session, cancelledRequestID(n).Key()}]
 	if c == nil || !c.running || c.cancelled {
 		return false
 	}
@@ -103,7 +103,7 @@ func sendAfterCancellationBy(delay time.Duration, frame func(id wire.ID, token j
 		runs := t.cancel(n)
 		next(n)
 		if runs {
-			id := cancelledIn(n)
+			id := cancelledRequestID(n)
 			sendLater(n.Session, delay, frame(id, t.token(n.Session, id)))
 		}
 	}))
@@ -161,7 +161,7 @@ func sendLater(s *refserver.Session, after time.Duration, frames ...[]byte) {
 func (t *callTracker) isKnown(n *refserver.Notification) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.byKey[callKey{n.Session, cancelledIn(n).Key()}] != nil
+	return t.byKey[callKey{n.Session, cancelledRequestID(n).Key()}] != nil
 }
 
 // cancelAnother marks one running call of the session as cancelled. It does nothing if none is left
@@ -182,6 +182,6 @@ func (t *callTracker) cancelAnother(s *refserver.Session) {
 func (t *callTracker) waitsForClient(n *refserver.Notification) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	c := t.byKey[callKey{n.Session, cancelledIn(n).Key()}]
+	c := t.byKey[callKey{n.Session, cancelledRequestID(n).Key()}]
 	return c != nil && strings.HasPrefix(c.tool, "ask-")
 }

@@ -35,11 +35,11 @@ func renameMember(from, to string) edit {
 	}
 }
 
-// inMember edits the object in a member. If the member is absent or not an object, inMember first
-// sets it to an empty object.
+// editMember edits the object in a member. If the member is absent or not an object, editMember
+// first sets it to an empty object.
 //
 //go:noinline
-func inMember(name string, e edit) edit {
+func editMember(name string, e edit) edit {
 	return func(m map[string]any) {
 		inner, ok := m[name].(map[string]any)
 		if !ok {
@@ -50,8 +50,8 @@ func inMember(name string, e edit) edit {
 	}
 }
 
-// inItems edits the objects in an array member.
-func inItems(name string, e edit) edit {
+// editItems edits the objects in an array member.
+func editItems(name string, e edit) edit {
 	return func(m map[string]any) {
 		for _, inner := range objectsIn(m, name) {
 			e(inner)
@@ -84,7 +84,7 @@ var listMembers = map[string]string{
 //
 //go:noinline
 func editListItems(method string, e edit) *refserver.Seams {
-	return EditResult(method, inItems(listMembers[method], e))
+	return EditResult(method, editItems(listMembers[method], e))
 }
 
 // editBlocks edits the content blocks of a kind, or of every kind if kind is empty, in
@@ -118,15 +118,15 @@ func editToolBlocks(kind string, e edit) *refserver.Seams {
 
 // setAnnotation sets a member of the annotations of every item of a list.
 func setAnnotation(method, name string, value any) *refserver.Seams {
-	return editListItems(method, inMember("annotations", setValue(name, value)))
+	return editListItems(method, editMember("annotations", setValue(name, value)))
 }
 
 // editIcons edits the icons of every item of a list or, for initialize, the icons in serverInfo.
 func editIcons(method string, e edit) *refserver.Seams {
 	if method == spec.MethodInitialize {
-		return EditResult(method, inMember("serverInfo", inItems("icons", e)))
+		return EditResult(method, editMember("serverInfo", editItems("icons", e)))
 	}
-	return editListItems(method, inItems("icons", e))
+	return editListItems(method, editItems("icons", e))
 }
 
 // replaceObject replaces an object with raw JSON.
@@ -167,8 +167,8 @@ func notifyOnInitialized(method, params string) *refserver.Seams {
 	})
 }
 
-// editAddResult edits the results of the tool add, which has structured content.
-func editAddResult(e edit) *refserver.Seams {
+// editResultOfAdd edits the results of the tool add, which has structured content.
+func editResultOfAdd(e edit) *refserver.Seams {
 	return WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		result, err := next(c)
 		if name, _ := wire.Text(wire.At(c.Params, "/name")); err != nil || name != "add" {

@@ -101,8 +101,8 @@ func hasRequestOf(methods ...string) func(v *exchange) bool {
 	}
 }
 
-// callsSlow reports whether the first message of the body calls the tool slow.
-func callsSlow(v *exchange) bool {
+// callsSlowTool reports whether the first message of the body calls the tool slow.
+func callsSlowTool(v *exchange) bool {
 	return v.has(wire.Request, spec.MethodToolsCall) && string(wire.At(v.frame.Messages[0].Params(), "/name")) == `"slow"`
 }
 

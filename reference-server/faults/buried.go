@@ -37,9 +37,9 @@ func editMatchingResults(method string, when func(c *refserver.Call) bool, do fu
 	})
 }
 
-// paramText matches requests whose params have, at the JSON pointer, a string for which fits
+// hasMatchingParam matches requests whose params have, at the JSON pointer, a string for which fits
 // returns true.
-func paramText(pointer string, fits func(s string) bool) func(c *refserver.Call) bool {
+func hasMatchingParam(pointer string, fits func(s string) bool) func(c *refserver.Call) bool {
 	return func(c *refserver.Call) bool {
 		s, ok := wire.Text(wire.At(c.Params, pointer))
 		return ok && fits(s)
@@ -71,7 +71,7 @@ func buriedValues() []*Fault {
 				return strings.Contains(s, "\x00")
 			}), func(r map[string]any) { r["content"] = []any{map[string]any{"type": "text"}} })),
 		newFault("completion.values.max-100/long-value", "completion of a value of 255 to 260 bytes returns 101 values",
-			editMatchingResults(spec.MethodComplete, paramText("/argument/value", func(s string) bool { return len(s) >= 255 && len(s) <= 260 }), func(r map[string]any) {
+			editMatchingResults(spec.MethodComplete, hasMatchingParam("/argument/value", func(s string) bool { return len(s) >= 255 && len(s) <= 260 }), func(r map[string]any) {
 				values := make([]any, 0, 101)
 				for range 101 {
 					values = append(values, "value")
@@ -89,7 +89,7 @@ func buriedValues() []*Fault {
 				o.Frames[0] = bytes.Replace(o.Frames[0], []byte(`"code":-32601`), []byte(`"code":"-32601"`), 1)
 			})),
 		newFault("resources.read.result-schema/templated-minus", "resources/read of a URI that ends in /-1 returns no contents",
-			editMatchingResults(spec.MethodResourcesRead, paramText("/uri", func(s string) bool { return strings.HasSuffix(s, "/-1") }),
+			editMatchingResults(spec.MethodResourcesRead, hasMatchingParam("/uri", func(s string) bool { return strings.HasSuffix(s, "/-1") }),
 				func(r map[string]any) { delete(r, "contents") })),
 		newFault("base.request-answered/deep-meta", "params with more than 100 nested arrays end the process",
 			WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
@@ -154,7 +154,7 @@ func buriedIDFaults() []*Fault {
 			}
 			return id.Raw()
 		})),
-		newStatefulFault("base.response-id-echo/digits", "a string id of digits is echoed as the number that an earlier request used", func() *refserver.Seams {
+		newFaultWithState("base.response-id-echo/digits", "a string id of digits is echoed as the number that an earlier request used", func() *refserver.Seams {
 			var mu sync.Mutex
 			seen := map[string]bool{}
 			return respondWithID(func(id wire.ID) string {

@@ -56,15 +56,15 @@ func buriedSequences() []*Fault {
 		}
 	}
 	return []*Fault{
-		newStatefulFault("prompts.list.result-schema/after-level", "prompts/list right after two logging/setLevel requests returns a string",
+		newFaultWithState("prompts.list.result-schema/after-level", "prompts/list right after two logging/setLevel requests returns a string",
 			onSequence([]string{spec.MethodSetLevel, spec.MethodSetLevel, spec.MethodPromptsList}, with("prompts", "none"))),
-		newStatefulFault("tools.list.result-schema/after-unsubscribing", "tools/list right after resources/unsubscribe returns an object",
+		newFaultWithState("tools.list.result-schema/after-unsubscribing", "tools/list right after resources/unsubscribe returns an object",
 			onSequence([]string{spec.MethodResourcesUnsubscribe, spec.MethodToolsList}, with("tools", map[string]any{}))),
-		newStatefulFault("pagination.next-cursor.string/after-prompt", "after prompts/get and logging/setLevel the templates' nextCursor is a number",
+		newFaultWithState("pagination.next-cursor.string/after-prompt", "after prompts/get and logging/setLevel the templates' nextCursor is a number",
 			onSequence([]string{spec.MethodPromptsGet, spec.MethodSetLevel, spec.MethodResourcesTemplates}, with("nextCursor", 1))),
-		newStatefulFault("ping.empty-result/after-completion", "ping right after completion/complete and logging/setLevel returns a completion",
+		newFaultWithState("ping.empty-result/after-completion", "ping right after completion/complete and logging/setLevel returns a completion",
 			onSequence([]string{spec.MethodComplete, spec.MethodSetLevel, spec.MethodPing}, with("completion", map[string]any{"values": []any{}}))),
-		newStatefulFault("base.request-answered/read-after-unknown", "prompts/list right after a refused subscription ends the server", func() *refserver.Seams {
+		newFaultWithState("base.request-answered/read-after-unknown", "prompts/list right after a refused subscription ends the server", func() *refserver.Seams {
 			var mu sync.Mutex
 			refused := false
 			return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
@@ -82,7 +82,7 @@ func buriedSequences() []*Fault {
 				return result, err
 			})
 		}),
-		newStatefulFault("logging.set-level.threshold/raised", "logging/setLevel from debug to alert or emergency has no effect", func() *refserver.Seams {
+		newFaultWithState("logging.set-level.threshold/raised", "logging/setLevel from debug to alert or emergency has no effect", func() *refserver.Seams {
 			var mu sync.Mutex
 			debug := false
 			return WrapHandler(spec.MethodSetLevel, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
@@ -96,7 +96,7 @@ func buriedSequences() []*Fault {
 				return next(c)
 			})
 		}),
-		newStatefulFault("pagination.cursor.accepted/other-list-between", "a tools cursor is refused after a prompts/list in between", func() *refserver.Seams {
+		newFaultWithState("pagination.cursor.accepted/other-list-between", "a tools cursor is refused after a prompts/list in between", func() *refserver.Seams {
 			h := &methodHistory{}
 			return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				forgotten := h.endsWith(c.Method, spec.MethodPromptsList, spec.MethodToolsList)
@@ -106,7 +106,7 @@ func buriedSequences() []*Fault {
 				return next(c)
 			})
 		}),
-		newStatefulFault("pagination.walk.complete/every-sixteenth", "every sixteenth walk through resources/list lacks the last resource", func() *refserver.Seams {
+		newFaultWithState("pagination.walk.complete/every-sixteenth", "every sixteenth walk through resources/list lacks the last resource", func() *refserver.Seams {
 			var mu sync.Mutex
 			ends := 0
 			return WrapHandler(spec.MethodResourcesList, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
@@ -125,7 +125,7 @@ func buriedSequences() []*Fault {
 				return r, nil
 			})
 		}),
-		newStatefulFault("base.response-once/late-level", "the 25th logging/setLevel gets two responses", func() *refserver.Seams {
+		newFaultWithState("base.response-once/late-level", "the 25th logging/setLevel gets two responses", func() *refserver.Seams {
 			var mu sync.Mutex
 			n := 0
 			return EditOutgoing(Results(spec.MethodSetLevel), func(o *refserver.Out) {
@@ -136,7 +136,7 @@ func buriedSequences() []*Fault {
 				}
 			})
 		}),
-		newStatefulFault("base.notification-no-response/after-unsubscribing", "roots/list_changed right after resources/unsubscribe gets a result", func() *refserver.Seams {
+		newFaultWithState("base.notification-no-response/after-unsubscribing", "roots/list_changed right after resources/unsubscribe gets a result", func() *refserver.Seams {
 			h := &methodHistory{}
 			seams := WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				h.endsWith(c.Method)
@@ -150,7 +150,7 @@ func buriedSequences() []*Fault {
 			}
 			return seams
 		}),
-		newStatefulFault("base.invalid-params-2024-11-05/after-refusal", "after a refused prompts/get, resources/subscribe accepts invalid params", func() *refserver.Seams {
+		newFaultWithState("base.invalid-params-2024-11-05/after-refusal", "after a refused prompts/get, resources/subscribe accepts invalid params", func() *refserver.Seams {
 			var mu sync.Mutex
 			refused := false
 			return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
@@ -199,9 +199,9 @@ func buriedRaces() []*Fault {
 	}
 	twice := func(o *refserver.Out) { o.Frames = append(o.Frames, o.Frames[0]) }
 	return []*Fault{
-		newStatefulFault("base.response-once/crowded-templates", "one of three concurrent resources/templates/list gets two responses", crowd(spec.MethodResourcesTemplates, 2, twice)),
-		newStatefulFault("base.request-answered/crowded-prompts", "one of four concurrent prompts/list gets no response", crowd(spec.MethodPromptsList, 3, func(o *refserver.Out) { o.Frames = nil })),
-		newStatefulFault("base.response-result-or-error/crowded-completions", "one of three concurrent completions gets a response with neither result nor error", crowd(spec.MethodComplete, 2, func(o *refserver.Out) {
+		newFaultWithState("base.response-once/crowded-templates", "one of three concurrent resources/templates/list gets two responses", crowd(spec.MethodResourcesTemplates, 2, twice)),
+		newFaultWithState("base.request-answered/crowded-prompts", "one of four concurrent prompts/list gets no response", crowd(spec.MethodPromptsList, 3, func(o *refserver.Out) { o.Frames = nil })),
+		newFaultWithState("base.response-result-or-error/crowded-completions", "one of three concurrent completions gets a response with neither result nor error", crowd(spec.MethodComplete, 2, func(o *refserver.Out) {
 			o.Frames[0] = []byte(`{"jsonrpc":"2.0","id":` + o.ID.Raw() + `}`)
 		})),
 	}
@@ -211,7 +211,7 @@ func buriedRaces() []*Fault {
 // rare value.
 func buriedTasks() []*Fault {
 	return []*Fault{
-		newStatefulFault("tasks.transitions/asked-again", "tasks/get right after tasks/result and tasks/list returns an unknown status", func() *refserver.Seams {
+		newFaultWithState("tasks.transitions/asked-again", "tasks/get right after tasks/result and tasks/list returns an unknown status", func() *refserver.Seams {
 			h := &methodHistory{}
 			return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				result, err := next(c)
@@ -223,7 +223,7 @@ func buriedTasks() []*Fault {
 				return r, nil
 			})
 		}).inRevisions(spec.V20251125),
-		newStatefulFault("tasks.create-result/short-lived", "a task requested with a ttl of 1 ms has a string as ttl",
+		newFaultWithState("tasks.create-result/short-lived", "a task requested with a ttl of 1 ms has a string as ttl",
 			func() *refserver.Seams {
 				return WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 					result, err := next(c)

@@ -83,26 +83,26 @@ func buriedStateless() []*Fault {
 		return func(c *refserver.Call) bool { return c.Method == method }
 	}
 	return limitRevisions(spec.StatelessRevisions(),
-		newStatefulFault("stateless.no-prior-request-context/after-url-mode", "prompts/list right after a request that declares only elicitation by URL gets -32602",
+		newFaultWithState("stateless.no-prior-request-context/after-url-mode", "prompts/list right after a request that declares only elicitation by URL gets -32602",
 			editAfter(func(c *refserver.Call) bool {
 				return metaValue(c, spec.MetaClientCapabilities) == `{"elicitation":{"url":{}}}`
 			}, spec.MethodPromptsList, func(o *refserver.Out) {
 				o.Frames[0] = wire.NewError(o.ID, int64(spec.CodeInvalidParams), "Invalid params: elicitation/form is required", nil)
 			})),
-		newStatefulFault("stateless.result-type/after-subscription", "resources/list right after subscriptions/listen has no resultType",
+		newFaultWithState("stateless.result-type/after-subscription", "resources/list right after subscriptions/listen has no resultType",
 			editAfter(requests(spec.MethodListen), spec.MethodResourcesList, onResult(omitMembers("resultType")))),
-		newStatefulFault("discover.independent-of-connection/after-subscription", "server/discover after subscriptions/listen and prompts/get names other capabilities", func() *refserver.Seams {
+		newFaultWithState("discover.independent-of-connection/after-subscription", "server/discover after subscriptions/listen and prompts/get names other capabilities", func() *refserver.Seams {
 			h := &methodHistory{}
 			after := func(c *refserver.Call) bool { return h.endsWith(c.Method, spec.MethodListen, spec.MethodPromptsGet) }
 			return newFollower(after, spec.MethodDiscover).seams(onResult(setValue("capabilities", map[string]any{"tools": map[string]any{}})))
 		}),
-		newStatefulFault("caching.ttl.non-negative/after-emergency", "tools/list right after a request with the log level emergency has a ttlMs of -1",
+		newFaultWithState("caching.ttl.non-negative/after-emergency", "tools/list right after a request with the log level emergency has a ttlMs of -1",
 			editAfter(func(c *refserver.Call) bool { return metaValue(c, spec.MetaLogLevel) == `"emergency"` }, spec.MethodToolsList, onResult(setValue("ttlMs", -1)))),
-		newStatefulFault("base.response-once/after-second-round", "resources/templates/list right after a second round gets two responses",
+		newFaultWithState("base.response-once/after-second-round", "resources/templates/list right after a second round gets two responses",
 			editAfter(func(c *refserver.Call) bool { return wire.At(c.Params, "/inputResponses") != nil }, spec.MethodResourcesTemplates, func(o *refserver.Out) {
 				o.Frames = append(o.Frames, o.Frames[0])
 			})),
-		newStatefulFault("pagination.next-cursor.string/other-page-before", "a first page of tools/list right after a later page of resources/templates/list has a number as nextCursor",
+		newFaultWithState("pagination.next-cursor.string/other-page-before", "a first page of tools/list right after a later page of resources/templates/list has a number as nextCursor",
 			editAfter(func(c *refserver.Call) bool {
 				return c.Method == spec.MethodResourcesTemplates && wire.At(c.Params, "/cursor") != nil
 			}, spec.MethodToolsList, onResult(func(r map[string]any) {
@@ -110,7 +110,7 @@ func buriedStateless() []*Fault {
 					r["nextCursor"] = 5
 				}
 			}))),
-		newStatefulFault("base.response-once/after-cancellation", "prompts/list right after a cancellation gets two responses", func() *refserver.Seams {
+		newFaultWithState("base.response-once/after-cancellation", "prompts/list right after a cancellation gets two responses", func() *refserver.Seams {
 			f := newFollower(func(*refserver.Call) bool { return false }, spec.MethodPromptsList)
 			return combineSeams(f.seams(func(o *refserver.Out) { o.Frames = append(o.Frames, o.Frames[0]) }),
 				onCancellation(func(n *refserver.Notification, next func(*refserver.Notification)) {
@@ -132,7 +132,7 @@ func buriedStateless() []*Fault {
 				m["params"] = wire.JSON(params)
 				return wire.JSON(m)
 			})),
-		newStatefulFault("subscriptions.ack-filter-subset/declined", "a type that the filter names with false is acknowledged if the filter also names resources", func() *refserver.Seams {
+		newFaultWithState("subscriptions.ack-filter-subset/declined", "a type that the filter names with false is acknowledged if the filter also names resources", func() *refserver.Seams {
 			var mu sync.Mutex
 			odd := map[string]bool{} // by the id of the subscription
 			return combineSeams(&refserver.Seams{BeforeHandle: func(c *refserver.Call) {

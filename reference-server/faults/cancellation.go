@@ -37,13 +37,13 @@ func cancellationFaults() []*Fault {
 
 		newFault(race+"dies-of-completed", "the cancellation of a completed request ends the process", exitOnCancellation(isCancellationOfCompleted)).overTransports(spec.Stdio),
 		newFault(race+"dies-of-running", "the cancellation of a request in flight ends the process", exitOnCancelledRunning()).inRevisions(revisionsWithReadOnlyHint()...).overTransports(spec.Stdio),
-		newStatefulFault(race+"deaf", "after the cancellation of a completed request the server responds to nothing", func() *refserver.Seams {
+		newFaultWithState(race+"deaf", "after the cancellation of a completed request the server responds to nothing", func() *refserver.Seams {
 			return silentAfter(singleMessage(func(m *wire.Message) bool { return m.Method == spec.MethodCancelled && isCancellationOfCompleted(m) }))
 		}),
 
 		newFault(unknown+"dies", "the cancellation of an unknown request ends the process", exitOnCancellation(isCancellationOfUnknown)).overTransports(spec.Stdio),
 		newFault(unknown+"dies-of-texts", "a cancellation with a string as requestId ends the process", exitOnCancellation(func(m *wire.Message) bool { return cancelledID(m).IsString() })).overTransports(spec.Stdio),
-		newStatefulFault(unknown+"deaf", "after the cancellation of an unknown request the server responds to nothing", func() *refserver.Seams {
+		newFaultWithState(unknown+"deaf", "after the cancellation of an unknown request the server responds to nothing", func() *refserver.Seams {
 			return silentAfter(singleMessage(func(m *wire.Message) bool { return m.Method == spec.MethodCancelled && isCancellationOfUnknown(m) }))
 		}),
 
@@ -51,12 +51,12 @@ func cancellationFaults() []*Fault {
 		newFault(malformed+"dies-without-id", "a cancellation without a requestId ends the process", exitOnCancellation(func(m *wire.Message) bool { return !cancelledID(m).IsPresent() })).overTransports(spec.Stdio),
 		newFault(malformed+"dies-of-null", "a cancellation with requestId null ends the process", exitOnCancellation(func(m *wire.Message) bool { return cancelledID(m).IsNull() })).overTransports(spec.Stdio),
 		newFault(malformed+"dies-of-objects", "a cancellation with an object as requestId ends the process", exitOnCancellation(func(m *wire.Message) bool { return strings.HasPrefix(cancelledID(m).Raw(), "{") })).overTransports(spec.Stdio),
-		newStatefulFault(malformed+"deaf", "after a cancellation with requestId true the server responds to nothing", func() *refserver.Seams {
+		newFaultWithState(malformed+"deaf", "after a cancellation with requestId true the server responds to nothing", func() *refserver.Seams {
 			return silentAfter(singleMessage(func(m *wire.Message) bool { return cancelledID(m).Raw() == "true" }))
 		}),
 
-		newStatefulFault(late+"dies", "a late response to a request that the server cancelled ends the process", func() *refserver.Seams { return onLateResponse(exitWith(1)) }).inRevisions(revisionsWithReadOnlyHint()...),
-		newStatefulFault(late+"deaf", "after a late response to a request that it cancelled the server responds to nothing", func() *refserver.Seams {
+		newFaultWithState(late+"dies", "a late response to a request that the server cancelled ends the process", func() *refserver.Seams { return onLateResponse(exitWith(1)) }).inRevisions(revisionsWithReadOnlyHint()...),
+		newFaultWithState(late+"deaf", "after a late response to a request that it cancelled the server responds to nothing", func() *refserver.Seams {
 			var deaf atomic.Bool
 			giveUp := onLateResponse(func(*refserver.Session, []byte) refserver.FrameAction {
 				deaf.Store(true)
@@ -105,14 +105,14 @@ func cancellationFaults() []*Fault {
 		newFault("cancellation.server-ends-subscription/silent", "on shutdown subscriptions end without a message", combineSeams(
 			dropMessages(isCancellation), dropMessages(Responses(spec.MethodListen)))),
 		newFault(idType+"text-for-number", `a cancellation with the string "1" cancels the request with the number 1`, onCancellation(func(n *refserver.Notification, next func(*refserver.Notification)) {
-			if id := cancelledIn(n); id.IsString() {
+			if id := cancelledRequestID(n); id.IsString() {
 				if bare, _ := wire.Text(jsontext.Value(id.Raw())); wire.RawID(bare).IsInteger() {
 					n.Params = wire.JSON(map[string]any{"requestId": jsontext.Value(bare)})
 				}
 			}
 			next(n)
 		})).inRevisions(revisionsWithReadOnlyHint()...),
-		newStatefulFault("cancellation.tasks-use-tasks-cancel/notification", "notifications/cancelled with the id of a task's request cancels the task", cancelTaskByNotification),
+		newFaultWithState("cancellation.tasks-use-tasks-cancel/notification", "notifications/cancelled with the id of a task's request cancels the task", cancelTaskByNotification),
 	}
 }
 

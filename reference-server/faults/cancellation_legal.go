@@ -16,9 +16,9 @@ func legalCancellation() []*Fault {
 	return []*Fault{
 		newVariation("cancellations-ignored", "the server ignores cancellations and responds to every request", ignoreCancellations()),
 		newVariation("cancelled-unanswered", "every request takes a moment, and gets no response when cancelled meanwhile", delayRequests(shortDelay)),
-		newStatefulVariation("cancelled-refused", "every request takes a moment, and gets an error when cancelled meanwhile", refuseCancelled),
-		newStatefulVariation("reads-one-by-one", "the server reads one message at a time, so that cancellations are read late", readOneByOne).overTransports(spec.Stdio),
-		newStatefulVariation("initialize-cancelled", "initialize takes a moment, and gets no response when cancelled meanwhile", cancelInitialize).overTransports(spec.Stdio),
+		newVariationWithState("cancelled-refused", "every request takes a moment, and gets an error when cancelled meanwhile", refuseCancelled),
+		newVariationWithState("reads-one-by-one", "the server reads one message at a time, so that cancellations are read late", readOneByOne).overTransports(spec.Stdio),
+		newVariationWithState("initialize-cancelled", "initialize takes a moment, and gets no response when cancelled meanwhile", cancelInitialize).overTransports(spec.Stdio),
 	}
 }
 
@@ -49,7 +49,7 @@ func refuseCancelled() *refserver.Seams {
 		}
 	}), onCancellation(func(n *refserver.Notification, next func(*refserver.Notification)) {
 		mu.Lock()
-		key := callKey{n.Session, cancelledIn(n).Key()}
+		key := callKey{n.Session, cancelledRequestID(n).Key()}
 		cancelled := running[key]
 		if cancelled != nil {
 			close(cancelled)

@@ -28,10 +28,10 @@ func cancelRaceFaults() []*Fault {
 	const race, unknown, idType = "cancellation.race-handled/", "cancellation.unknown-ignored/", "cancellation.id-type-matters/"
 	return []*Fault{
 		// Faults in which other requests get no response.
-		newStatefulFault(race+"swallows-neighbour", "when a request is cancelled, another one in flight gets no response either", func() *refserver.Seams {
+		newFaultWithState(race+"swallows-neighbour", "when a request is cancelled, another one in flight gets no response either", func() *refserver.Seams {
 			return dropOtherResponse(newCallTracker())
 		}).inRevisions(spec.V20241105),
-		newStatefulFault(race+"swallows-calls", "when a tools/call is cancelled, another one in flight gets no response either", func() *refserver.Seams {
+		newFaultWithState(race+"swallows-calls", "when a tools/call is cancelled, another one in flight gets no response either", func() *refserver.Seams {
 			t := newCallTracker()
 			return combineSeams(t.seams(), onCancellation(func(n *refserver.Notification, next func(*refserver.Notification)) {
 				if t.cancel(n) {
@@ -41,14 +41,14 @@ func cancelRaceFaults() []*Fault {
 			}), dropMessages(func(o *refserver.Out) bool { return Responses(spec.MethodToolsCall)(o) && t.cancelled(o.Session, o.ID) }))
 		}).inRevisions(revisionsWithReadOnlyHint()...),
 		newFault(race+"drops-the-rest", "the server drops what arrives after a cancellation in the same read", &refserver.Seams{Input: func(r io.Reader) io.Reader { return &truncatingReader{r: r} }}).overTransports(spec.Stdio),
-		newStatefulFault(unknown+"remembered", "a cancellation that precedes its request cancels the later request", rememberEarlyCancellations).overTransports(spec.Stdio),
+		newFaultWithState(unknown+"remembered", "a cancellation that precedes its request cancels the later request", rememberEarlyCancellations).overTransports(spec.Stdio),
 		newFault(idType+"number-for-text", `a cancellation with the number 1 also cancels the request with the string "1"`, mapCancelledIDs(func(id wire.ID) []wire.ID {
 			if id.IsInteger() {
 				return []wire.ID{id, wire.StringID(id.Raw())}
 			}
 			return []wire.ID{id}
 		})).inRevisions(revisionsWithReadOnlyHint()...),
-		newStatefulFault(idType+"both", `the cancellation of 1 or "1" cancels both requests`, func() *refserver.Seams {
+		newFaultWithState(idType+"both", `the cancellation of 1 or "1" cancels both requests`, func() *refserver.Seams {
 			t := newCallTracker()
 			return combineSeams(delayRequests(longDelay), t.seams(), mapCancelledIDs(func(id wire.ID) []wire.ID {
 				if id.IsInteger() {
@@ -62,14 +62,14 @@ func cancelRaceFaults() []*Fault {
 		}).inRevisions(spec.V20241105),
 
 		// Faults that end the process or make the server hang.
-		newStatefulFault(race+"dies-of-the-second", "the second cancellation of a request ends the process", func() *refserver.Seams {
+		newFaultWithState(race+"dies-of-the-second", "the second cancellation of a request ends the process", func() *refserver.Seams {
 			var mu sync.Mutex
 			seen := map[callKey]bool{}
 			return onCancellation(func(n *refserver.Notification, next func(*refserver.Notification)) {
 				mu.Lock()
 				defer mu.Unlock()
-				key := callKey{n.Session, cancelledIn(n).Key()}
-				if seen[key] && cancelledIn(n).IsInteger() {
+				key := callKey{n.Session, cancelledRequestID(n).Key()}
+				if seen[key] && cancelledRequestID(n).IsInteger() {
 					exitNow(n.Session)
 					return
 				}
@@ -77,7 +77,7 @@ func cancelRaceFaults() []*Fault {
 				next(n)
 			})
 		}).overTransports(spec.Stdio),
-		newStatefulFault(race+"dies-of-crossing", "two concurrent cancellations end the process", func() *refserver.Seams {
+		newFaultWithState(race+"dies-of-crossing", "two concurrent cancellations end the process", func() *refserver.Seams {
 			var at atomic.Int32
 			return onCancellation(func(n *refserver.Notification, next func(*refserver.Notification)) {
 				next(n)
@@ -91,22 +91,22 @@ func cancelRaceFaults() []*Fault {
 				})
 			})
 		}).overTransports(spec.Stdio),
-		newStatefulFault(race+"keeps-lock", "calls run one at a time, and none starts after one was cancelled", neverReleaseLock).inRevisions(revisionsWithReadOnlyHint()...),
-		newStatefulFault(race+"waits-for-ever", "after the cancellation of a call that waits for the client, no call gets a response", hangAfterCancelledWait).inRevisions(revisionsWithReadOnlyHint()...),
-		newStatefulFault(race+"dies-of-initialize", "the cancellation of initialize ends the process", func() *refserver.Seams {
+		newFaultWithState(race+"keeps-lock", "calls run one at a time, and none starts after one was cancelled", neverReleaseLock).inRevisions(revisionsWithReadOnlyHint()...),
+		newFaultWithState(race+"waits-for-ever", "after the cancellation of a call that waits for the client, no call gets a response", hangAfterCancelledWait).inRevisions(revisionsWithReadOnlyHint()...),
+		newFaultWithState(race+"dies-of-initialize", "the cancellation of initialize ends the process", func() *refserver.Seams {
 			return exitOnCancelledInitialize(func(*refserver.Session) bool { return true })
 		}).overTransports(spec.Stdio),
-		newStatefulFault(race+"dies-of-late-initialize", "the cancellation of initialize during the session ends the process", func() *refserver.Seams {
+		newFaultWithState(race+"dies-of-late-initialize", "the cancellation of initialize during the session ends the process", func() *refserver.Seams {
 			var began atomic.Bool
 			seams := exitOnCancelledInitialize(func(*refserver.Session) bool { return began.Load() })
 			return combineSeams(seams, afterNotification(hasMethod(spec.MethodInitialized), func(*refserver.Notification) { began.Store(true) }))
 		}).overTransports(spec.Stdio),
-		newStatefulFault("cancellation.stop-processing/lost-when-early", "a cancellation right after its request is lost", loseEarlyCancellation).inRevisions(revisionsWithReadOnlyHint()...).overTransports(spec.Stdio), // over HTTP a check cannot tell which message arrived first
+		newFaultWithState("cancellation.stop-processing/lost-when-early", "a cancellation right after its request is lost", loseEarlyCancellation).inRevisions(revisionsWithReadOnlyHint()...).overTransports(spec.Stdio), // over HTTP a check cannot tell which message arrived first
 	}
 }
 
-// cancelledIn returns the id of the request that a cancellation names.
-func cancelledIn(n *refserver.Notification) wire.ID {
+// cancelledRequestID returns the id of the request that a cancellation names.
+func cancelledRequestID(n *refserver.Notification) wire.ID {
 	return wire.IDAt(n.Params, "/requestId")
 }
 
@@ -141,11 +141,11 @@ func dropOtherResponse(t *callTracker) *refserver.Seams {
 // mapCancelledIDs applies each cancellation to all ids that f returns for its id.
 func mapCancelledIDs(f func(id wire.ID) []wire.ID) *refserver.Seams {
 	return onCancellation(func(n *refserver.Notification, next func(*refserver.Notification)) {
-		if !cancelledIn(n).IsPresent() {
+		if !cancelledRequestID(n).IsPresent() {
 			next(n)
 			return
 		}
-		for _, id := range f(cancelledIn(n)) {
+		for _, id := range f(cancelledRequestID(n)) {
 			n.Params = wire.JSON(map[string]any{"requestId": jsontext.Value(id.Raw())})
 			next(n)
 		}
@@ -159,7 +159,7 @@ func rememberEarlyCancellations() *refserver.Seams {
 	known, early := map[callKey]bool{}, map[callKey]bool{}
 	seams := onCancellation(func(n *refserver.Notification, next func(*refserver.Notification)) {
 		mu.Lock()
-		if key := (callKey{n.Session, cancelledIn(n).Key()}); !known[key] {
+		if key := (callKey{n.Session, cancelledRequestID(n).Key()}); !known[key] {
 			early[key] = true
 		}
 		mu.Unlock()
@@ -255,7 +255,7 @@ func loseEarlyCancellation() *refserver.Seams {
 		delete(early, callKey{o.Session, o.Related.Key()})
 	}), onCancellation(func(n *refserver.Notification, next func(*refserver.Notification)) {
 		mu.Lock()
-		lost := early[callKey{n.Session, cancelledIn(n).Key()}]
+		lost := early[callKey{n.Session, cancelledRequestID(n).Key()}]
 		mu.Unlock()
 		if !lost {
 			next(n)

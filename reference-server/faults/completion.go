@@ -78,7 +78,7 @@ func completionCountFaults() []*Fault {
 // setCompletion replaces the values of every completion with the strings from "0" to count-1, and
 // sets total and hasMore.
 func setCompletion(count, total int, hasMore bool) *refserver.Seams {
-	return EditResult(spec.MethodComplete, inMember("completion", func(m map[string]any) {
+	return EditResult(spec.MethodComplete, editMember("completion", func(m map[string]any) {
 		values := make([]any, count)
 		for i := range values {
 			values[i] = strconv.Itoa(i)

@@ -8,7 +8,7 @@ import (
 // completionShapeFaults returns the faults in the shape of completions.
 func completionShapeFaults() []*Fault {
 	const shape, complete = "completion.result-schema/", spec.MethodComplete
-	completion := func(e edit) *refserver.Seams { return EditResult(complete, inMember("completion", e)) }
+	completion := func(e edit) *refserver.Seams { return EditResult(complete, editMember("completion", e)) }
 	return []*Fault{
 		newFault(shape+"bare-values", "values are in the result itself, without the member completion", EditResult(complete, replaceObject(`{"values":["a"]}`))),
 		newFault(shape+"array", "the member completion is an array", EditResult(complete, setValue("completion", []any{"a"}))),

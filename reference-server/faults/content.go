@@ -40,23 +40,23 @@ func contentFaults() []*Fault {
 		newFault("content.audio.mime-type-valid/image", "audio in prompts has the MIME type of an image", editPromptBlocks("audio", setValue("mimeType", "image/png"))),
 		newFault("content.audio.mime-type-valid/bare-in-tools", "audio that tools return has the MIME type mp3", editToolBlocks("audio", setValue("mimeType", "mp3"))),
 
-		newFault("content.blob.base64/data-uri", "blobs that tools embed are data: URIs", editToolBlocks("resource", inMember("resource", ifHas("blob", setValue("blob", "data:image/png;base64,iVBORw0KGgo="))))).
+		newFault("content.blob.base64/data-uri", "blobs that tools embed are data: URIs", editToolBlocks("resource", editMember("resource", ifHas("blob", setValue("blob", "data:image/png;base64,iVBORw0KGgo="))))).
 			inRevisions(revisionsWithReadOnlyHint()...),
-		newFault("content.blob.base64/text", "blobs that tools embed are plain text", editToolBlocks("resource", inMember("resource", ifHas("blob", setValue("blob", "Hello, world."))))).inRevisions(revisionsWithReadOnlyHint()...),
-		newFault("content.embedded.uri-valid/path", "resources that tools embed have a path as URI", editToolBlocks("resource", inMember("resource", setValue("uri", "/home/me/notes.txt")))).inRevisions(revisionsWithReadOnlyHint()...),
-		newFault("content.embedded.uri-valid/windows", "resources that tools embed have a Windows path as URI", editToolBlocks("resource", inMember("resource", setValue("uri", `C:\notes.txt`)))).
+		newFault("content.blob.base64/text", "blobs that tools embed are plain text", editToolBlocks("resource", editMember("resource", ifHas("blob", setValue("blob", "Hello, world."))))).inRevisions(revisionsWithReadOnlyHint()...),
+		newFault("content.embedded.uri-valid/path", "resources that tools embed have a path as URI", editToolBlocks("resource", editMember("resource", setValue("uri", "/home/me/notes.txt")))).inRevisions(revisionsWithReadOnlyHint()...),
+		newFault("content.embedded.uri-valid/windows", "resources that tools embed have a Windows path as URI", editToolBlocks("resource", editMember("resource", setValue("uri", `C:\notes.txt`)))).
 			inRevisions(revisionsWithReadOnlyHint()...),
-		newFault("content.embedded.uri-valid/empty", "resources that tools embed have an empty URI", editToolBlocks("resource", inMember("resource", setValue("uri", "")))).inRevisions(revisionsWithReadOnlyHint()...),
+		newFault("content.embedded.uri-valid/empty", "resources that tools embed have an empty URI", editToolBlocks("resource", editMember("resource", setValue("uri", "")))).inRevisions(revisionsWithReadOnlyHint()...),
 		newFault("content.resource-link.uri-valid/relative", "links that tools return are relative", editToolBlocks("resource_link", setValue("uri", "notes/hello.txt"))),
 		newFault("content.resource-link.uri-valid/space", "links in prompts have a space in their URI", editPromptBlocks("resource_link", setValue("uri", "demo://text/my notes"))),
 
-		newFault("content.prompt-embedded.uri-valid/path", "resources embedded in prompts have a path as URI", editPromptBlocks("resource", inMember("resource", setValue("uri", "/home/me/notes.txt")))),
-		newFault("content.prompt-embedded.uri-valid/name", "resources embedded in prompts have a name as URI", editPromptBlocks("resource", inMember("resource", setValue("uri", "hello")))),
-		newFault("content.prompt-embedded.uri-valid/percent", "resources embedded in prompts have a lone percent sign in their URI", editPromptBlocks("resource", inMember("resource", setValue("uri", "demo://text/100%")))),
-		newFault("content.prompt-embedded.text-or-blob/both", "resources embedded in prompts have both text and blob", editPromptBlocks("resource", inMember("resource", ifHas("text", setValue("blob", "SGVsbG8="))))),
-		newFault("content.prompt-embedded.text-or-blob/no-base64", "blobs embedded in prompts are plain text", editPromptBlocks("resource", inMember("resource", ifHas("blob", setValue("blob", "Hello, world."))))),
-		newFault("content.prompt-embedded.text-or-blob/neither", "resources embedded in prompts have neither text nor blob", editPromptBlocks("resource", inMember("resource", omitMembers("text", "blob")))),
-		newFault("content.prompt-embedded.mime-type-present/missing", "resources embedded in prompts lack a MIME type", editPromptBlocks("resource", inMember("resource", omitMembers("mimeType")))),
+		newFault("content.prompt-embedded.uri-valid/path", "resources embedded in prompts have a path as URI", editPromptBlocks("resource", editMember("resource", setValue("uri", "/home/me/notes.txt")))),
+		newFault("content.prompt-embedded.uri-valid/name", "resources embedded in prompts have a name as URI", editPromptBlocks("resource", editMember("resource", setValue("uri", "hello")))),
+		newFault("content.prompt-embedded.uri-valid/percent", "resources embedded in prompts have a lone percent sign in their URI", editPromptBlocks("resource", editMember("resource", setValue("uri", "demo://text/100%")))),
+		newFault("content.prompt-embedded.text-or-blob/both", "resources embedded in prompts have both text and blob", editPromptBlocks("resource", editMember("resource", ifHas("text", setValue("blob", "SGVsbG8="))))),
+		newFault("content.prompt-embedded.text-or-blob/no-base64", "blobs embedded in prompts are plain text", editPromptBlocks("resource", editMember("resource", ifHas("blob", setValue("blob", "Hello, world."))))),
+		newFault("content.prompt-embedded.text-or-blob/neither", "resources embedded in prompts have neither text nor blob", editPromptBlocks("resource", editMember("resource", omitMembers("text", "blob")))),
+		newFault("content.prompt-embedded.mime-type-present/missing", "resources embedded in prompts lack a MIME type", editPromptBlocks("resource", editMember("resource", omitMembers("mimeType")))),
 	}
 }
 
@@ -69,29 +69,29 @@ func annotationFaults() []*Fault {
 		newFault("content.annotations.audience-values/system", "the audience of resources includes system, which is not a role", setAnnotation(resources, "audience", []any{"user", "system"})),
 		newFault("content.annotations.audience-values/text", "the audience of templates is a string", setAnnotation(templates, "audience", "user")),
 		newFault("content.annotations.audience-values/object", "the audience of templates is an object", setAnnotation(templates, "audience", map[string]any{"user": true})),
-		newFault("content.annotations.audience-values/upper-case", "the audience of text in prompts is User", editPromptBlocks("text", inMember("annotations", setValue("audience", []any{"User"})))),
-		newFault("content.annotations.audience-values/null-in-tools", "the audience of text from tools is null", editToolBlocks("text", inMember("annotations", setValue("audience", nil)))).inRevisions(revisionsWithReadOnlyHint()...),
+		newFault("content.annotations.audience-values/upper-case", "the audience of text in prompts is User", editPromptBlocks("text", editMember("annotations", setValue("audience", []any{"User"})))),
+		newFault("content.annotations.audience-values/null-in-tools", "the audience of text from tools is null", editToolBlocks("text", editMember("annotations", setValue("audience", nil)))).inRevisions(revisionsWithReadOnlyHint()...),
 		newFault("content.annotations.priority-range/above", "resources have the priority 1.5", setAnnotation(resources, "priority", rawJSON("1.5"))),
 		newFault("content.annotations.priority-range/just-above", "the priority of resources is slightly above 1", setAnnotation(resources, "priority", rawJSON("1.0000001"))),
 		newFault("content.annotations.priority-range/negative", "templates have the priority -0.1", setAnnotation(templates, "priority", rawJSON("-0.1"))),
 		newFault("content.annotations.priority-range/percent", "templates have the priority 90", setAnnotation(templates, "priority", rawJSON("90"))),
-		newFault("content.annotations.priority-range/above-in-prompts", "images in prompts have the priority 10", editPromptBlocks("image", inMember("annotations", setValue("priority", rawJSON("10"))))),
-		newFault("content.annotations.priority-range/above-in-tools", "text from tools has the priority 2", editToolBlocks("text", inMember("annotations", setValue("priority", rawJSON("2"))))).inRevisions(revisionsWithReadOnlyHint()...),
+		newFault("content.annotations.priority-range/above-in-prompts", "images in prompts have the priority 10", editPromptBlocks("image", editMember("annotations", setValue("priority", rawJSON("10"))))),
+		newFault("content.annotations.priority-range/above-in-tools", "text from tools has the priority 2", editToolBlocks("text", editMember("annotations", setValue("priority", rawJSON("2"))))).inRevisions(revisionsWithReadOnlyHint()...),
 		newFault("content.annotations.last-modified-iso8601/http", "lastModified of resources is an HTTP date", setAnnotation(resources, "lastModified", "Sun, 12 Jan 2025 15:00:58 GMT")),
 		newFault("content.annotations.last-modified-iso8601/script", "lastModified of resources is a JavaScript date string", setAnnotation(resources, "lastModified", "Sun Jan 12 2025 15:00:58 GMT+0000 (Coordinated Universal Time)")),
 		newFault("content.annotations.last-modified-iso8601/seconds", "lastModified of resources is a number of seconds", setAnnotation(resources, "lastModified", "1736694058")),
 		newFault("content.annotations.last-modified-iso8601/slashes", "lastModified of resources is written with slashes", setAnnotation(resources, "lastModified", "01/12/2025")),
 		newFault("content.annotations.last-modified-iso8601/month", "lastModified of resources has month 13", setAnnotation(resources, "lastModified", "2025-13-01T00:00:00Z")),
 		newFault("content.annotations.last-modified-iso8601/word", "lastModified of resources is a word", setAnnotation(resources, "lastModified", "yesterday")),
-		newFault("content.annotations.last-modified-iso8601/in-tools", "lastModified of text from tools is written with slashes", editToolBlocks("text", inMember("annotations", setValue("lastModified", "2025/01/12")))),
+		newFault("content.annotations.last-modified-iso8601/in-tools", "lastModified of text from tools is written with slashes", editToolBlocks("text", editMember("annotations", setValue("lastModified", "2025/01/12")))),
 
 		newFault("content.mime-type.syntax/resources", "resources have the MIME type text", editListItems(resources, setValue("mimeType", "text"))),
 		newFault("content.mime-type.syntax/extension", "resources have the MIME type .md", editListItems(resources, setValue("mimeType", ".md"))),
 		newFault("content.mime-type.syntax/empty", "resources have an empty MIME type", editListItems(resources, setValue("mimeType", ""))),
 		newFault("content.mime-type.syntax/templates", "templates have the MIME type markdown", editListItems(templates, setValue("mimeType", "markdown"))),
 		newFault("content.mime-type.syntax/contents", "contents of resources have a sentence as MIME type", editListItems(spec.MethodResourcesRead, setValue("mimeType", "plain text"))),
-		newFault("content.mime-type.syntax/embedded", "resources that tools embed have the MIME type text/", editToolBlocks("resource", inMember("resource", setValue("mimeType", "text/")))).inRevisions(revisionsWithReadOnlyHint()...),
-		newFault("content.mime-type.syntax/icons", "icons of tools have the MIME type png", editListItems(spec.MethodToolsList, inItems("icons", setValue("mimeType", "png")))).inRevisions(spec.V20251125),
+		newFault("content.mime-type.syntax/embedded", "resources that tools embed have the MIME type text/", editToolBlocks("resource", editMember("resource", setValue("mimeType", "text/")))).inRevisions(revisionsWithReadOnlyHint()...),
+		newFault("content.mime-type.syntax/icons", "icons of tools have the MIME type png", editListItems(spec.MethodToolsList, editItems("icons", setValue("mimeType", "png")))).inRevisions(spec.V20251125),
 	}
 }
 

@@ -17,10 +17,10 @@ func legalShapes() []*Fault {
 	const read, get, call, complete = spec.MethodResourcesRead, spec.MethodPromptsGet, spec.MethodToolsCall, spec.MethodComplete
 	newer := sinceRevision(spec.V20250618)
 	each := func(method, name string, values ...any) *refserver.Seams {
-		return editListItems(method, takeTurns(func(v any) edit { return setValue(name, v) }, values...))
+		return editListItems(method, alternateValues(func(v any) edit { return setValue(name, v) }, values...))
 	}
 	notes := func(name string, values ...any) *refserver.Seams {
-		return editListItems(resources, takeTurns(func(v any) edit { return inMember("annotations", setValue(name, v)) }, values...))
+		return editListItems(resources, alternateValues(func(v any) edit { return editMember("annotations", setValue(name, v)) }, values...))
 	}
 	completion := func(e edit) *refserver.Seams { // of prompts only: completion of a template must return its values
 		return WrapHandler(complete, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
@@ -29,7 +29,7 @@ func legalShapes() []*Fault {
 				return result, err
 			}
 			r := decodeObject(result)
-			inMember("completion", e)(r)
+			editMember("completion", e)(r)
 			return r, nil
 		})
 	}
@@ -38,14 +38,14 @@ func legalShapes() []*Fault {
 		// Additional members, and missing optional ones.
 		newVariation("members-everywhere", "every object that may have additional members has one", EditResult("", func(r map[string]any) {
 			if len(r) > 0 { // the specification requires an empty result to stay empty
-				addEverywhere(r)
+				addMemberEverywhere(r)
 			}
 		})),
 		newVariation("bare-resources", "resources and templates have only a name and a URI", combineSeams(editListItems(resources, rest), editListItems(templates, rest))),
 		newVariation("bare-contents", "contents of resources have only a URI and text or blob", editListItems(read, omitMembers("mimeType"))),
-		newVariation("bare-arguments", "arguments of prompts have only a name", editListItems(prompts, inItems("arguments", omitMembers("title", "description", "required")))),
+		newVariation("bare-arguments", "arguments of prompts have only a name", editListItems(prompts, editItems("arguments", omitMembers("title", "description", "required")))),
 		newVariation("no-titles", "tools, prompts, resources and the server have no title", combineSeams(editListItems(tools, omitMembers("title")), editListItems(prompts, omitMembers("title")), editListItems(resources, omitMembers("title")),
-			EditResult(spec.MethodInitialize, inMember("serverInfo", omitMembers("title"))))).inRevisions(newer...),
+			EditResult(spec.MethodInitialize, editMember("serverInfo", omitMembers("title"))))).inRevisions(newer...),
 		newVariation("empty-texts", "titles, descriptions, and the names of resources and of the server are empty", combineSeams(
 			editListItems(tools, applyBoth(setValue("title", ""), setValue("description", ""))), editListItems(prompts, applyBoth(setValue("title", ""), setValue("description", ""))),
 			editListItems(resources, applyBoth(setValue("name", ""), setValue("description", ""))), EditResult(spec.MethodInitialize, func(r map[string]any) {
@@ -63,7 +63,7 @@ func legalShapes() []*Fault {
 			}
 		})),
 		newVariation("free-names", "the name of a tool contains arbitrary characters", renameTool("fail", "fail (always), échoue/!")).inRevisions(olderRevisions()...),
-		newVariation("deep-meta", "_meta is nested 100 levels deep", EditResult("", inMember("_meta", setValue("com.example/deep", rawJSON(strings.Repeat(`[{"a":`, 50)+"null"+strings.Repeat("}]", 50)))))),
+		newVariation("deep-meta", "_meta is nested 100 levels deep", EditResult("", editMember("_meta", setValue("com.example/deep", rawJSON(strings.Repeat(`[{"a":`, 50)+"null"+strings.Repeat("}]", 50)))))),
 
 		newVariation("ahead-2024-11-05", "members that only later revisions define have values that those revisions do not permit", combineSeams(addLaterMembers(
 			"title", "icons", "outputSchema", "execution", "websiteUrl", "structuredContent", "lastModified", "message"),
@@ -80,8 +80,8 @@ func legalShapes() []*Fault {
 			each(resources, "annotations", map[string]any{}, map[string]any{"x-colour": "red", "importance": nil}),
 			editToolBlocks("", setValue("annotations", map[string]any{})), editPromptBlocks("", setValue("annotations", map[string]any{"priority": 1, "x": []any{}})))),
 		newVariation("annotations-on-the-resource", "annotations of embedded resources are inside the resource", combineSeams(
-			editToolBlocks("resource", inMember("resource", setValue("annotations", map[string]any{"audience": []any{"user"}, "priority": 0.7}))),
-			editPromptBlocks("resource", inMember("resource", setValue("annotations", map[string]any{"audience": []any{"user"}, "priority": 0.7}))))),
+			editToolBlocks("resource", editMember("resource", setValue("annotations", map[string]any{"audience": []any{"user"}, "priority": 0.7}))),
+			editPromptBlocks("resource", editMember("resource", setValue("annotations", map[string]any{"audience": []any{"user"}, "priority": 0.7}))))),
 		newVariation("dates", "lastModified uses every notation of ISO 8601", notes("lastModified",
 			"2025-01-12", "2025-01-12T15:00:58+02:00", "2025-01-12T15:00:58.123456Z", "20250112T150058Z", "2025-01-12T15:00Z", "2025-W02-7", "2025-012", "2025-01-12T15:00:58,5-0530")).inRevisions(newer...),
 		newVariation("hints-odd", "hints of tools are empty or contradictory", editListItems(tools, func(t map[string]any) {
@@ -111,17 +111,17 @@ func legalShapes() []*Fault {
 				}
 			}))),
 		newVariation("empty-base64", "images, audio in prompts, and blobs from tools are empty", combineSeams(editToolBlocks("image", setValue("data", "")), editPromptBlocks("image", setValue("data", "")), editPromptBlocks("audio", setValue("data", "")),
-			editToolBlocks("resource", inMember("resource", ifHas("blob", setValue("blob", "")))))),
+			editToolBlocks("resource", editMember("resource", ifHas("blob", setValue("blob", "")))))),
 		newVariation("no-messages", "a prompt has no messages", EditResult(get, setValue("messages", []any{}))),
 		newVariation("several-contents", "resources/read returns several contents", EditResult(read, func(r map[string]any) {
 			r["contents"] = append(r["contents"].([]any), map[string]any{"uri": "demo://other", "text": ""}, map[string]any{"uri": "urn:x:y", "blob": "", "mimeType": "inode/x-empty"})
 		})),
 		newVariation("bare-link", "tools return links to resources that are not listed", combineSeams(editToolBlocks("resource_link", replaceObject(`{"type":"resource_link","name":"","uri":"https://example.com/page"}`)))).inRevisions(newer...),
-		newVariation("structured-extras", "structured content has members that the output schema does not define", editAddResult(func(r map[string]any) {
+		newVariation("structured-extras", "structured content has members that the output schema does not define", editResultOfAdd(func(r map[string]any) {
 			r["structuredContent"] = rawJSON(`{"sum":3,"unit":null,"more":{"a":[]}}`)
 			r["content"] = []any{textBlock(" { \"more\" : {\"a\":[]},\n\"unit\": null, \"sum\": 3.0e0 } ")}
 		})).inRevisions(newer...),
-		newVariation("structured-last", "the text of structured content comes after other blocks", editAddResult(func(r map[string]any) {
+		newVariation("structured-last", "the text of structured content comes after other blocks", editResultOfAdd(func(r map[string]any) {
 			r["content"] = append([]any{textBlock("The sum is"), map[string]any{"type": "image", "data": "iVBORw0KGgo=", "mimeType": "image/png"}}, r["content"].([]any)...)
 		})).inRevisions(newer...),
 
@@ -166,9 +166,9 @@ func textBlock(text string) map[string]any { return map[string]any{"type": "text
 
 func applyBoth(first, second edit) edit { return func(m map[string]any) { first(m); second(m) } }
 
-// takeTurns returns an edit that applies e to each object with the next of the values. An object,
-// identified by its URI or name, gets the same value each time.
-func takeTurns(e func(value any) edit, values ...any) edit {
+// alternateValues returns an edit that applies e to each object with the next of the values. An
+// object, identified by its URI or name, gets the same value each time.
+func alternateValues(e func(value any) edit, values ...any) edit {
 	var mu sync.Mutex
 	turns := map[string]int{}
 	return func(m map[string]any) {
@@ -184,20 +184,20 @@ func takeTurns(e func(value any) edit, values ...any) edit {
 	}
 }
 
-// addEverywhere adds a member to v and to all objects in it, except objects such as
+// addMemberEverywhere adds a member to v and to all objects in it, except objects such as
 // schemas, in which every member has a meaning.
-func addEverywhere(v any) {
+func addMemberEverywhere(v any) {
 	switch v := v.(type) {
 	case []any:
 		for _, e := range v {
-			addEverywhere(e)
+			addMemberEverywhere(e)
 		}
 	case map[string]any:
 		for name, inner := range v {
 			switch name {
 			case "inputSchema", "outputSchema", "structuredContent", "_meta", "experimental":
 			default:
-				addEverywhere(inner)
+				addMemberEverywhere(inner)
 			}
 		}
 		v["x-more"] = map[string]any{"null": nil, "deep": []any{[]any{}, false}}
@@ -218,7 +218,7 @@ func addLaterMembers(names ...string) *refserver.Seams {
 		several = append(several, editListItems(method, ahead))
 	}
 	return combineSeams(append(several, editToolBlocks("", ahead), editPromptBlocks("", ahead), EditResult(spec.MethodToolsCall, ahead),
-		EditResult(spec.MethodInitialize, inMember("serverInfo", ahead)), editSentParams(spec.MethodProgress, ahead))...)
+		EditResult(spec.MethodInitialize, editMember("serverInfo", ahead)), editSentParams(spec.MethodProgress, ahead))...)
 }
 
 // removeCursors removes nextCursor from all results.
@@ -258,7 +258,7 @@ func mapURIs(uris ...string) *refserver.Seams {
 		}
 		return next(c)
 	}), editListItems(spec.MethodResourcesList, outward), editListItems(spec.MethodResourcesRead, outward),
-		editToolBlocks("resource", inMember("resource", outward)), editToolBlocks("resource_link", outward), editPromptBlocks("resource", inMember("resource", outward)), editPromptBlocks("resource_link", outward),
+		editToolBlocks("resource", editMember("resource", outward)), editToolBlocks("resource_link", outward), editPromptBlocks("resource", editMember("resource", outward)), editPromptBlocks("resource_link", outward),
 		editSentParams(spec.MethodResourcesUpdated, outward))
 }
 
@@ -293,7 +293,7 @@ func legalMiscellaneous() []*Fault {
 				"role": "user", "content": map[string]any{"type": "resource_link", "uri": "demo://elsewhere", "name": "elsewhere"},
 			})
 		})).inRevisions(sinceRevision(spec.V20250618)...),
-		newVariation("embedded-once", "resources that tools embed can't be read later", editToolBlocks("resource", inMember("resource", setValue("uri", "demo://of-the-moment/1")))),
+		newVariation("embedded-once", "resources that tools embed can't be read later", editToolBlocks("resource", editMember("resource", setValue("uri", "demo://of-the-moment/1")))),
 		newVariation("no-unsubscribe", "resources/unsubscribe gets -32601, and subscriptions last as long as the session",
 			refuseCalls(spec.MethodResourcesUnsubscribe, isInitialized, spec.CodeMethodNotFound, "Method not found")),
 	}

@@ -28,17 +28,17 @@ func discoverFaults() []*Fault {
 			return requestedVersion(c) == string(spec.V20241105)
 		}, spec.CodeInvalidParams, "Unsupported protocol version")),
 		newFault(capabilities+"invalid-request", "the list of a capability that is not declared gets -32600", combineSeams(
-			discovered(inMember("capabilities", omitMembers("prompts"))),
+			discovered(editMember("capabilities", omitMembers("prompts"))),
 			refuseCalls(spec.MethodPromptsList, always, spec.CodeInvalidRequest, "No prompts"))),
-		newStatefulFault(same+"changes", "every second result of server/discover lacks a capability", func() *refserver.Seams {
+		newFaultWithState(same+"changes", "every second result of server/discover lacks a capability", func() *refserver.Seams {
 			var n atomic.Int32
 			return discovered(func(r map[string]any) {
 				if n.Add(1)%2 == 0 {
-					inMember("capabilities", omitMembers("completions"))(r)
+					editMember("capabilities", omitMembers("completions"))(r)
 				}
 			})
 		}),
-		newStatefulFault(same+"by-server", "every second process leaves the oldest version out of its list", func() *refserver.Seams {
+		newFaultWithState(same+"by-server", "every second process leaves the oldest version out of its list", func() *refserver.Seams {
 			odd := servers.Add(1)%2 == 1
 			return discovered(func(r map[string]any) {
 				if all, _ := r["supportedVersions"].([]any); odd {
@@ -46,10 +46,10 @@ func discoverFaults() []*Fault {
 				}
 			})
 		}),
-		newFault(info+"missing", "the result of server/discover does not name the server", discovered(inMember("_meta", omitMembers(spec.MetaServerInfo)))),
+		newFault(info+"missing", "the result of server/discover does not name the server", discovered(editMember("_meta", omitMembers(spec.MetaServerInfo)))),
 		newFault(info+"top-level", "server/discover names the server in serverInfo, as initialize does, not in _meta", discovered(func(r map[string]any) {
 			r["serverInfo"] = r["_meta"].(map[string]any)[spec.MetaServerInfo]
-			inMember("_meta", omitMembers(spec.MetaServerInfo))(r)
+			editMember("_meta", omitMembers(spec.MetaServerInfo))(r)
 		})),
 	}
 }
@@ -63,21 +63,21 @@ func legalDiscovery() []*Fault {
 			all, _ := r["supportedVersions"].([]any)
 			slices.Reverse(all)
 		})),
-		newVariation("later-versions", "the server lists a version that is not published yet", editSupported(func(all []any) []any { return append(all, "2027-03-01") })),
-		newVariation("newest-version-only", "the server lists only the version that has server/discover", editSupported(func([]any) []any { return []any{string(spec.V20260728)} })),
-		newVariation("more-in-discovery", "server/discover declares experimental capabilities and an extension", discovered(inMember("capabilities", func(m map[string]any) {
+		newVariation("later-versions", "the server lists a version that is not published yet", editSupportedVersions(func(all []any) []any { return append(all, "2027-03-01") })),
+		newVariation("newest-version-only", "the server lists only the version that has server/discover", editSupportedVersions(func([]any) []any { return []any{string(spec.V20260728)} })),
+		newVariation("more-in-discovery", "server/discover declares experimental capabilities and an extension", discovered(editMember("capabilities", func(m map[string]any) {
 			m["experimental"], m["extensions"] = map[string]any{"x": map[string]any{}}, map[string]any{"com.example/extension": map[string]any{"a": 1}}
 		}))),
 	)
 }
 
-// editSupported edits the lists of supported versions, in server/discover and in errors.
-func editSupported(edit func(all []any) []any) *refserver.Seams {
+// editSupportedVersions edits the lists of supported versions, in server/discover and in errors.
+func editSupportedVersions(edit func(all []any) []any) *refserver.Seams {
 	in := func(m map[string]any, member string) {
 		all, _ := m[member].([]any)
 		m[member] = edit(all)
 	}
 	return combineSeams(
 		EditResult(spec.MethodDiscover, func(r map[string]any) { in(r, "supportedVersions") }),
-		editStatelessErrors(spec.CodeUnsupported, always, inErrorData(func(data map[string]any) { in(data, "supported") })))
+		editStatelessErrors(spec.CodeUnsupported, always, editErrorData(func(data map[string]any) { in(data, "supported") })))
 }

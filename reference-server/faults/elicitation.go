@@ -40,8 +40,8 @@ func elicitationFaults() []*Fault {
 			sendFromTool("ask-elicitation", doesNotDeclare("elicitation"), spec.MethodElicit, rawJSON(aForm))).inRevisions(newer...),
 		newFault(mode+"page", "the server uses url mode although the client declared only form", sendFromTool("ask-elicitation-url", forms, spec.MethodElicit, rawJSON(aPage))),
 		newFault(mode+"form", "the server uses form mode although the client declared only url", sendFromTool("ask-elicitation", pages, spec.MethodElicit, rawJSON(aForm))),
-		newFault(mode+"form-input", "the server requires a form from a client that declares only url mode", inCallMeta(spec.MethodToolsCall, inMember(spec.MetaClientCapabilities, inMember("elicitation", ifHas("url", setValue("form", map[string]any{})))))).inRevisions(spec.V20260728),
-		newFault(mode+"page-input", "the server requires a URL elicitation from a client that declares only form mode", inCallMeta(spec.MethodToolsCall, inMember(spec.MetaClientCapabilities, inMember("elicitation", setValue("url", map[string]any{}))))).inRevisions(spec.V20260728),
+		newFault(mode+"form-input", "the server requires a form from a client that declares only url mode", editCallMeta(spec.MethodToolsCall, editMember(spec.MetaClientCapabilities, editMember("elicitation", ifHas("url", setValue("form", map[string]any{})))))).inRevisions(spec.V20260728),
+		newFault(mode+"page-input", "the server requires a URL elicitation from a client that declares only form mode", editCallMeta(spec.MethodToolsCall, editMember(spec.MetaClientCapabilities, editMember("elicitation", setValue("url", map[string]any{}))))).inRevisions(spec.V20260728),
 		newFault(mode+"required", "a call demands a URL elicitation although the client did not declare url mode", demands(`"https://example.com/"`)),
 
 		newFault(sensitive+"password", "a form asks for a password", form(`"Please log in."`, `"password"`, `{"type":"string"}`)).inRevisions(spec.V20250618),
@@ -86,16 +86,16 @@ func elicitationResponseFaults() []*Fault {
 		}
 	}
 	return []*Fault{
-		newStatefulFault(actions+"decline-dies", "the action decline ends the process", on(resultHasText("/action", "decline"), exitWith(1))),
-		newStatefulFault(actions+"decline-hangs", "the server ignores a response with the action decline", on(resultHasText("/action", "decline"), dropFrame)),
-		newStatefulFault(actions+"cancel-dies", "the action cancel ends the process", on(resultHasText("/action", "cancel"), exitWith(1))),
-		newStatefulFault(actions+"cancel-hangs", "the server ignores a response with the action cancel", on(resultHasText("/action", "cancel"), dropFrame)),
-		newStatefulFault(actions+"accept-dies", "the action accept ends the process", on(resultHasText("/action", "accept"), exitWith(1))),
+		newFaultWithState(actions+"decline-dies", "the action decline ends the process", on(resultHasText("/action", "decline"), exitWith(1))),
+		newFaultWithState(actions+"decline-hangs", "the server ignores a response with the action decline", on(resultHasText("/action", "decline"), dropFrame)),
+		newFaultWithState(actions+"cancel-dies", "the action cancel ends the process", on(resultHasText("/action", "cancel"), exitWith(1))),
+		newFaultWithState(actions+"cancel-hangs", "the server ignores a response with the action cancel", on(resultHasText("/action", "cancel"), dropFrame)),
+		newFaultWithState(actions+"accept-dies", "the action accept ends the process", on(resultHasText("/action", "accept"), exitWith(1))),
 		newFault(stateless+"decline-dies", "a retry with the action decline ends the process", exitOnRequest(spec.MethodToolsCall, hasResponseAction("decline"))).overTransports(spec.Stdio),
 		newFault(stateless+"decline-hangs", "a retry with the action decline gets no response", suppressResponse(spec.MethodToolsCall, hasResponseAction("decline"))),
 		newFault(stateless+"cancel-hangs", "a retry with the action cancel gets no response", suppressResponse(spec.MethodToolsCall, hasResponseAction("cancel"))),
-		newStatefulFault(failure+"dies", "an error response to elicitation/create ends the process", on(code(-32603), exitWith(1))),
-		newStatefulFault(failure+"hangs", "the server ignores an error response to elicitation/create", on(code(-32602), dropFrame)),
+		newFaultWithState(failure+"dies", "an error response to elicitation/create ends the process", on(code(-32603), exitWith(1))),
+		newFaultWithState(failure+"hangs", "the server ignores an error response to elicitation/create", on(code(-32602), dropFrame)),
 		newFault(visit+"refused", "the action accept without content gets an error in url mode", wrapTool("ask-elicitation-url", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			result, err := next(c)
 			if err == nil && firstText(result) == "The user chose to accept." {

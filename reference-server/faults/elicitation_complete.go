@@ -14,7 +14,7 @@ import (
 func completeRecipientFaults() []*Fault {
 	const web = spec.StreamableHTTP
 	return []*Fault{
-		newStatefulFault("elicitation.complete.only-to-initiator-2025-11-25/everybody", "elicitation/complete is sent to all clients", func() *refserver.Seams {
+		newFaultWithState("elicitation.complete.only-to-initiator-2025-11-25/everybody", "elicitation/complete is sent to all clients", func() *refserver.Seams {
 			return sendToAllSessions(func(o *refserver.Out) bool {
 				return o.Kind == refserver.OutNotification && o.Method == spec.MethodElicitDone
 			})

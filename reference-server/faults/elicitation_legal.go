@@ -30,7 +30,7 @@ func legalServerRequests() []*Fault {
 			}
 			return textResult("You like " + colour + ".")
 		})).inRevisions(newer...),
-		newStatefulVariation("form-once", "a tool that got an invalid form refuses every later form", func() *refserver.Seams {
+		newVariationWithState("form-once", "a tool that got an invalid form refuses every later form", func() *refserver.Seams {
 			var wrong atomic.Bool
 			return askColour("ask-elicitation", func(colour string) any {
 				if wrong.Swap(wrong.Load() || colour != "red" && colour != "blue") {
@@ -81,7 +81,7 @@ func legalServerRequests() []*Fault {
 			if !c.ClientDeclared("sampling", "tools") {
 				return next(c)
 			}
-			_, _ = c.SendRequest(spec.MethodSampling, samplingWith("tools", rawJSON(weatherTools)))
+			_, _ = c.SendRequest(spec.MethodSampling, samplingParamsWith("tools", rawJSON(weatherTools)))
 			return map[string]any{"content": []any{textBlock("It never came to that.")}}, nil
 		})).inRevisions(spec.V20251125),
 		newVariation("refusals-as-errors", "a tool whose request to the client fails returns a JSON-RPC error", WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {

@@ -48,7 +48,7 @@ func elicitationShapeFaults() []*Fault {
 		newFault(page+"valid/relative", "the url of an elicitation is relative", asks(`{"mode":"url","message":"Please look.","elicitationId":"1","url":"/visit"}`)),
 		newFault(page+"valid/host", "the url of an elicitation has no scheme", asks(`{"mode":"url","message":"Please look.","elicitationId":"1","url":"example.com/visit"}`)),
 		newFault(page+"valid/space", "the url of an elicitation contains a space", asks(`{"mode":"url","message":"Please look.","elicitationId":"1","url":"https://example.com/my page"}`)),
-		newFault(page+"valid/in-error", "error -32042 lists an elicitation with a relative url", requireVisit(rawJSON(`{"elicitations":[{"mode":"url","message":"Please look.","elicitationId":"1","url":"/visit"}]}`))),
+		newFault(page+"valid/in-error", "error -32042 lists an elicitation with a relative url", requireURLElicitation(rawJSON(`{"elicitations":[{"mode":"url","message":"Please look.","elicitationId":"1","url":"/visit"}]}`))),
 		newFault(page+"id-present-2025-11-25/missing", "elicitation/create in url mode has no elicitationId", asks(`{"mode":"url","message":"Please look.","url":"https://example.com/"}`)),
 		newFault(page+"id-present-2025-11-25/number", "the elicitationId of elicitation/create is a number", asks(`{"mode":"url","message":"Please look.","elicitationId":1,"url":"https://example.com/"}`)),
 	}
@@ -60,24 +60,24 @@ func elicitationErrorFaults() []*Fault {
 	const only, lists, mode = "elicitation.required-error.only-for-that-2025-11-25/", "elicitation.required-error.lists-elicitations-2025-11-25/",
 		"elicitation.required-error.url-mode-with-id-2025-11-25/"
 	one := func(elicitation string) *refserver.Seams {
-		return requireVisit(rawJSON(`{"elicitations":[` + elicitation + `]}`))
+		return requireURLElicitation(rawJSON(`{"elicitations":[` + elicitation + `]}`))
 	}
 	return []*Fault{
-		newFault(only+"no-data", "unknown methods get -32042 without data", requireVisit(nil)),
-		newFault(only+"text", "unknown methods get -32042 with a string", requireVisit("not found")),
-		newFault(only+"no-list", "error -32042 has data without elicitations", requireVisit(rawJSON(`{"url":"https://example.com/"}`))),
-		newFault(lists+"object", "error -32042 has an object as elicitations", requireVisit(rawJSON(`{"elicitations":{"mode":"url"}}`))),
+		newFault(only+"no-data", "unknown methods get -32042 without data", requireURLElicitation(nil)),
+		newFault(only+"text", "unknown methods get -32042 with a string", requireURLElicitation("not found")),
+		newFault(only+"no-list", "error -32042 has data without elicitations", requireURLElicitation(rawJSON(`{"url":"https://example.com/"}`))),
+		newFault(lists+"object", "error -32042 has an object as elicitations", requireURLElicitation(rawJSON(`{"elicitations":{"mode":"url"}}`))),
 		newFault(mode+"form", "error -32042 lists an elicitation in form mode", one(`{"mode":"form","message":"What is it?","requestedSchema":{"type":"object","properties":{}}}`)),
 		newFault(mode+"no-mode", "error -32042 lists an elicitation without mode", one(`{"message":"Please look.","elicitationId":"1","url":"https://example.com/"}`)),
 		newFault(mode+"no-id", "error -32042 lists an elicitation without elicitationId", one(`{"mode":"url","message":"Please look.","url":"https://example.com/"}`)),
 		newFault(mode+"no-url", "error -32042 lists an elicitation without url", one(`{"mode":"url","message":"Please look.","elicitationId":"1"}`)),
-		newFault("elicitation.required-error.lists-elicitations-2025-11-25/empty", "error -32042 lists no elicitation", requireVisit(rawJSON(`{"elicitations":[]}`))),
+		newFault("elicitation.required-error.lists-elicitations-2025-11-25/empty", "error -32042 lists no elicitation", requireURLElicitation(rawJSON(`{"elicitations":[]}`))),
 	}
 }
 
-// requireVisit responds to unknown methods with error -32042, which requires the
+// requireURLElicitation responds to unknown methods with error -32042, which requires the
 // user to visit a page first.
-func requireVisit(data any) *refserver.Seams {
+func requireURLElicitation(data any) *refserver.Seams {
 	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		result, err := next(c)
 		if err == nil || err.Code != spec.CodeMethodNotFound {

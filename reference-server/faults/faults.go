@@ -160,14 +160,14 @@ func Lookup(id string) (Fault, bool) {
 //
 //go:noinline
 func newFault(id, title string, seams *refserver.Seams) *Fault {
-	return newStatefulFault(id, title, func() *refserver.Seams { return seams })
+	return newFaultWithState(id, title, func() *refserver.Seams { return seams })
 }
 
-// newStatefulFault returns a fault whose seams function creates fresh state for each
+// newFaultWithState returns a fault whose seams function creates fresh state for each
 // server.
 //
 //go:noinline
-func newStatefulFault(id, title string, seams func() *refserver.Seams) *Fault {
+func newFaultWithState(id, title string, seams func() *refserver.Seams) *Fault {
 	requirement, _, _ := strings.Cut(id, "/")
 	return &Fault{ID: id, Requirement: requirement, Title: title, Seams: func() refserver.Seams { return *seams() }}
 }
@@ -176,14 +176,14 @@ func newStatefulFault(id, title string, seams func() *refserver.Seams) *Fault {
 //
 //go:noinline
 func newVariation(name, title string, seams *refserver.Seams) *Fault {
-	return newStatefulVariation(name, title, func() *refserver.Seams { return seams })
+	return newVariationWithState(name, title, func() *refserver.Seams { return seams })
 }
 
-// newStatefulVariation is like newStatefulFault, but returns a variation that the specification
+// newVariationWithState is like newStatefulFault, but returns a variation that the specification
 // permits.
 //
 //go:noinline
-func newStatefulVariation(name, title string, seams func() *refserver.Seams) *Fault {
+func newVariationWithState(name, title string, seams func() *refserver.Seams) *Fault {
 	return &Fault{ID: "legal/" + name, Title: title, Legal: true, Seams: func() refserver.Seams { return *seams() }}
 }
 

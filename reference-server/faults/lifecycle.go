@@ -80,7 +80,7 @@ func lifecycleFaults() []*Fault {
 			}
 			return next(c)
 		})),
-		newStatefulFault("lifecycle.serves-after-initialized/refused-for-good", "after refusing a list before notifications/initialized, the server refuses all lists for ever", func() *refserver.Seams {
+		newFaultWithState("lifecycle.serves-after-initialized/refused-for-good", "after refusing a list before notifications/initialized, the server refuses all lists for ever", func() *refserver.Seams {
 			var refused sync.Map
 			return refuseEarlyLists(func(c *refserver.Call) { refused.Store(c.Session, true) }, func(c *refserver.Call) bool { _, is := refused.Load(c.Session); return is })
 		}),
@@ -199,6 +199,6 @@ func withholdAndServeEmpty(capability, list, member string) *refserver.Seams {
 // withholdCapabilities removes capabilities from the results of initialize and
 // server/discover.
 func withholdCapabilities(capabilities ...string) *refserver.Seams {
-	withhold := inMember("capabilities", omitMembers(capabilities...))
+	withhold := editMember("capabilities", omitMembers(capabilities...))
 	return combineSeams(EditResult(spec.MethodInitialize, withhold), EditResult(spec.MethodDiscover, withhold))
 }

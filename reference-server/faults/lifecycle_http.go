@@ -14,7 +14,7 @@ func lifecycleHTTPFaults() []*Fault {
 		newFault("lifecycle.initialize-response/http-fails", "every initialize is refused with 500 and an error without an id", onExchange(isInitialize,
 			respond(http.StatusInternalServerError, jsonType, `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"internal error"}}`))),
 		newFault("lifecycle.initialize-response/http-empty-stream", "every initialize gets a stream that ends without the response", onExchange(isInitialize, respond(http.StatusOK, streamType, ": welcome\n\n"))),
-		newStatefulFault("lifecycle.shutdown-http/dies", "the server ends when a client closes its stream", func() *refserver.Seams {
+		newFaultWithState("lifecycle.shutdown-http/dies", "the server ends when a client closes its stream", func() *refserver.Seams {
 			return onExchange(opensListeningStream, func(v *exchange) {
 				v.serve()
 				if v.r.Context().Err() != nil {

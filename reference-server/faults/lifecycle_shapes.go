@@ -10,9 +10,9 @@ import (
 func initializeShapeFaults() []*Fault {
 	const opening = "lifecycle.initialize-result-schema/"
 	answer := func(e edit) *refserver.Seams { return EditResult(spec.MethodInitialize, e) }
-	server := func(e edit) *refserver.Seams { return answer(inMember("serverInfo", e)) }
+	server := func(e edit) *refserver.Seams { return answer(editMember("serverInfo", e)) }
 	able := func(name string, value any) *refserver.Seams {
-		return answer(inMember("capabilities", setValue(name, value)))
+		return answer(editMember("capabilities", setValue(name, value)))
 	}
 	return []*Fault{
 		newFault(opening+"title-null", "the server's title is null", server(setValue("title", nil))).inRevisions(sinceRevision(spec.V20250618)...),

@@ -60,7 +60,7 @@ func loggingFaults() []*Fault {
 		}))).inRevisions(revisionsWithReadOnlyHint()...).overTransports(spec.Stdio),
 		newFault(threshold+"notice-as-info", "the server treats the level notice as info", replaceLevel(func(level string) string { return replaceIfEqual(level, "notice", "info") })).inRevisions(revisionsWithReadOnlyHint()...).overTransports(spec.Stdio),
 		newFault(above+"alert-as-emergency", "the server treats the level alert as emergency", replaceLevel(func(level string) string { return replaceIfEqual(level, "alert", "emergency") })).inRevisions(revisionsWithReadOnlyHint()...).overTransports(spec.Stdio),
-		newStatefulFault(threshold+"never-raised", "after the level debug was set once, all messages are sent for ever", func() *refserver.Seams {
+		newFaultWithState(threshold+"never-raised", "after the level debug was set once, all messages are sent for ever", func() *refserver.Seams {
 			var all atomic.Bool
 			return replaceLevel(ifKnownLevel(func(level string) string {
 				if level == "debug" {
@@ -84,10 +84,10 @@ func loggingFaults() []*Fault {
 			return result, err
 		})).inRevisions(revisionsWithReadOnlyHint()...).overTransports(spec.Stdio),
 
-		newStatefulFault(above+"nothing", "after logging/setLevel no log messages are sent", dropLogMessages(func(string, string) bool { return true })).inRevisions(revisionsWithReadOnlyHint()...),
-		newStatefulFault(above+"same-only", "only messages of exactly the set level are sent", dropLogMessages(func(set, level string) bool { return set != level })).inRevisions(revisionsWithReadOnlyHint()...),
-		newStatefulFault(above+"not-itself", "messages of exactly the set level are not sent", dropLogMessages(func(set, level string) bool { return set == level })).inRevisions(revisionsWithReadOnlyHint()...),
-		newStatefulFault(above+"no-emergency", "messages of the level emergency are not sent", dropLogMessages(func(_, level string) bool { return level == "emergency" })).inRevisions(revisionsWithReadOnlyHint()...),
+		newFaultWithState(above+"nothing", "after logging/setLevel no log messages are sent", dropLogMessages(func(string, string) bool { return true })).inRevisions(revisionsWithReadOnlyHint()...),
+		newFaultWithState(above+"same-only", "only messages of exactly the set level are sent", dropLogMessages(func(set, level string) bool { return set != level })).inRevisions(revisionsWithReadOnlyHint()...),
+		newFaultWithState(above+"not-itself", "messages of exactly the set level are not sent", dropLogMessages(func(set, level string) bool { return set == level })).inRevisions(revisionsWithReadOnlyHint()...),
+		newFaultWithState(above+"no-emergency", "messages of the level emergency are not sent", dropLogMessages(func(_, level string) bool { return level == "emergency" })).inRevisions(revisionsWithReadOnlyHint()...),
 
 		newFault(unsupported+"served", "logging/setLevel succeeds although logging is not declared", combineSeams(withholdCapabilities("logging"), dropMessages(isLog))),
 	}

@@ -38,22 +38,22 @@ func requestLoggingFaults() []*Fault {
 			return "debug"
 		}))),
 
-		newStatefulFault(before+"same-write", "a log message follows right after the response", func() *refserver.Seams {
+		newFaultWithState(before+"same-write", "a log message follows right after the response", func() *refserver.Seams {
 			wants := levelTracker{}
 			return combineSeams(wants.seams(), appendLines(wants.isResponse, string(wire.NewNotification(spec.MethodMessage, logParams()))))
 		}),
 
-		newStatefulFault(own+"subscription", "log messages come on the stream of a subscription, too", func() *refserver.Seams {
+		newFaultWithState(own+"subscription", "log messages come on the stream of a subscription, too", func() *refserver.Seams {
 			return logOnOtherCall(func(c *refserver.Call) bool { return c.Method == spec.MethodListen })
 		}).overTransports(spec.StreamableHTTP),
-		newStatefulFault(own+"call", "log messages come on the stream of another call, too", func() *refserver.Seams {
+		newFaultWithState(own+"call", "log messages come on the stream of another call, too", func() *refserver.Seams {
 			return logOnOtherCall(func(c *refserver.Call) bool { return c.Method == spec.MethodToolsCall && requestLevelOf(c) == "" })
 		}).overTransports(spec.StreamableHTTP),
 
-		newStatefulFault(carry+"last", "a call without a log level uses that of the last call", func() *refserver.Seams {
+		newFaultWithState(carry+"last", "a call without a log level uses that of the last call", func() *refserver.Seams {
 			return useLastLevel(func(level string) string { return level })
 		}).overTransports(spec.Stdio, spec.StreamableHTTP),
-		newStatefulFault(carry+"info", "a call without a log level uses that of the last call, unless that was emergency", func() *refserver.Seams {
+		newFaultWithState(carry+"info", "a call without a log level uses that of the last call, unless that was emergency", func() *refserver.Seams {
 			return useLastLevel(func(level string) string { return replaceIfEqual(level, "emergency", "") })
 		}).overTransports(spec.Stdio, spec.StreamableHTTP),
 
@@ -74,7 +74,7 @@ func legalRequestLogging() []*Fault {
 	return limitRevisions(spec.StatelessRevisions(),
 		newVariation("logs-withheld", "no request gets log messages", dropMessages(isLog)),
 		newVariation("logs-some-above", "calls get only log messages of the level emergency", replaceRequestLevel(ifKnownLevel(func(string) string { return "emergency" }))),
-		newStatefulVariation("logs-for-everything", "every request with a log level gets a log message in the same write as its response", func() *refserver.Seams {
+		newVariationWithState("logs-for-everything", "every request with a log level gets a log message in the same write as its response", func() *refserver.Seams {
 			wants := levelTracker{}
 			return combineSeams(wants.seams(), prependLines(wants.isResponse, `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"emergency","data":null}}`))
 		}).overTransports(spec.Stdio),

@@ -88,19 +88,19 @@ func multiRoundFaults() []*Fault {
 			return bytes.Contains(responses, []byte("com.example"))
 		})),
 
-		newStatefulFault("mrtr.request-state-tampered/shown", "an unprotected part of requestState is shown in the result", func() *refserver.Seams { return greetByState("Hello") }),
-		newStatefulFault("mrtr.request-state-tampered/number", "an unprotected number in requestState is shown in the result", func() *refserver.Seams { return greetByState(3) }),
-		newStatefulFault("mrtr.request-state-tampered/any", "any requestState counts as the last one that the server sent", func() *refserver.Seams { return takeAnyState(false) }),
+		newFaultWithState("mrtr.request-state-tampered/shown", "an unprotected part of requestState is shown in the result", func() *refserver.Seams { return greetByState("Hello") }),
+		newFaultWithState("mrtr.request-state-tampered/number", "an unprotected number in requestState is shown in the result", func() *refserver.Seams { return greetByState(3) }),
+		newFaultWithState("mrtr.request-state-tampered/any", "any requestState counts as the last one that the server sent", func() *refserver.Seams { return takeAnyState(false) }),
 		newFault("mrtr.request-state-attacker-controlled/number", "a requestState that is a number ends the process", exitOnRequest("", func(c *refserver.Call) bool {
 			return wire.At(c.Params, "/requestState").Kind() == '0'
 		})).overTransports(spec.Stdio),
 		newFault("mrtr.request-state-attacker-controlled/long", "a long requestState ends the process", exitOnRequest("", func(c *refserver.Call) bool {
 			return len(wire.At(c.Params, "/requestState")) > 32<<10
 		})).overTransports(spec.Stdio),
-		newStatefulFault("mrtr.request-state-bound-to-request/any", "the requestState of any call is accepted for every other call", func() *refserver.Seams { return takeAnyState(true) }),
+		newFaultWithState("mrtr.request-state-bound-to-request/any", "the requestState of any call is accepted for every other call", func() *refserver.Seams { return takeAnyState(true) }),
 
-		newStatefulFault("mrtr.no-assumption-of-retry/full", "after five results that require input and get no retry, the server refuses to require more", countOpenRounds),
-		newStatefulFault("mrtr.retry-self-contained/process", "a retry is accepted only by the process that got the first request", bindToSession).overTransports(spec.Stdio),
+		newFaultWithState("mrtr.no-assumption-of-retry/full", "after five results that require input and get no retry, the server refuses to require more", countOpenRounds),
+		newFaultWithState("mrtr.retry-self-contained/process", "a retry is accepted only by the process that got the first request", bindToSession).overTransports(spec.Stdio),
 	}
 }
 
@@ -108,14 +108,14 @@ func multiRoundFaults() []*Fault {
 func legalMultiRound() []*Fault {
 	return limitRevisions(spec.StatelessRevisions(),
 		newVariation("odd-keys", "keys of inputRequests are odd strings", renameInputs(func(key string) string { return "~1/" + key + " \u00e9" })),
-		newStatefulVariation("states-respelled", "requestState has characters outside of ASCII", func() *refserver.Seams {
+		newVariationWithState("states-respelled", "requestState has characters outside of ASCII", func() *refserver.Seams {
 			return wrapState(func(state string) string { return "é☃" + state }, func(state string) string { return strings.TrimPrefix(state, "é☃") })
 		}),
-		newStatefulVariation("asks-once-more", "the first retry gets a result that requires another retry, with a requestState and no requests", askOnceMore),
+		newVariationWithState("asks-once-more", "the first retry gets a result that requires another retry, with a requestState and no requests", askOnceMore),
 		withTwoUsers(newVariation("states-unprotected", "any requestState is accepted, because nothing depends on it", &refserver.Seams{
 			Protection: refserver.ProtectionSeams{AnyState: true},
 		})),
-		newStatefulVariation("states-once", "each requestState is accepted only once", refuseUsedStates),
+		newVariationWithState("states-once", "each requestState is accepted only once", refuseUsedStates),
 		newVariation("errors-for-foreign-states", "a state that the server did not send gets an internal error", setErrorCode(func(o *refserver.Out) bool {
 			return errorsWithID(spec.CodeInvalidParams)(o) && bytes.Contains(o.Frames[0], []byte("requestState"))
 		}, "-32603")),

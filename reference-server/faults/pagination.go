@@ -55,7 +55,7 @@ func ignoreCursor(c *refserver.Call, next Handler) (any, *refserver.Error) {
 
 // singlePage returns every list as one page, whatever the cursor.
 func singlePage() *refserver.Seams {
-	return combineSeams(repage(func(all []any) [][]any { return [][]any{all} }, plainCursor), onCursor(anyCursor, ignoreCursor))
+	return combineSeams(splitIntoPages(func(all []any) [][]any { return [][]any{all} }, plainCursor), onCursor(anyCursor, ignoreCursor))
 }
 
 func paginationFaults() []*Fault {
@@ -74,11 +74,11 @@ func paginationFaults() []*Fault {
 		newFault("pagination.cursor.accepted/refused", "every cursor is refused", onCursor(isGenuineCursor, refuseCursor(spec.CodeInvalidParams))),
 		newFault("pagination.cursor.accepted/fails", "a request with a cursor gets an internal error", onCursor(isGenuineCursor, refuseWith(spec.CodeInternal, "Internal error"))),
 
-		newFault("pagination.cursor.continues/overlap", "each page begins with the last item of the page before", repage(chunks(3, 2), plainCursor)),
-		newFault("pagination.cursor.continues/from-the-start", "the second page contains the whole list", repage(func(all []any) [][]any { return [][]any{all[:2], all} }, plainCursor)),
+		newFault("pagination.cursor.continues/overlap", "each page begins with the last item of the page before", splitIntoPages(chunks(3, 2), plainCursor)),
+		newFault("pagination.cursor.continues/from-the-start", "the second page contains the whole list", splitIntoPages(func(all []any) [][]any { return [][]any{all[:2], all} }, plainCursor)),
 
 		newFault("pagination.walk.ends/first-again", "every cursor of the server returns the first page", onCursor(isGenuineCursor, ignoreCursor)),
-		newStatefulFault("pagination.walk.ends/new-cursors", "every cursor returns the first page and another cursor", func() *refserver.Seams {
+		newFaultWithState("pagination.walk.ends/new-cursors", "every cursor returns the first page and another cursor", func() *refserver.Seams {
 			var n atomic.Int64
 			return onCursor(isGenuineCursor, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				result, err := ignoreCursor(c, next)
@@ -88,12 +88,12 @@ func paginationFaults() []*Fault {
 				return withMember(decodeObject(result), "nextCursor", fmt.Sprint("page-", n.Add(1))), nil
 			})
 		}),
-		newStatefulFault("pagination.walk.ends/empty-pages", "empty pages follow the last page without end", appendEmptyPages),
+		newFaultWithState("pagination.walk.ends/empty-pages", "empty pages follow the last page without end", appendEmptyPages),
 
-		newStatefulFault("pagination.cursor.stable/once", "a cursor works only once", func() *refserver.Seams { return countCursorUses(refuseCursor(spec.CodeInvalidParams)) }),
-		newStatefulFault("pagination.cursor.stable/elsewhere", "a cursor that is used again returns the first page", func() *refserver.Seams { return countCursorUses(ignoreCursor) }),
+		newFaultWithState("pagination.cursor.stable/once", "a cursor works only once", func() *refserver.Seams { return countCursorUses(refuseCursor(spec.CodeInvalidParams)) }),
+		newFaultWithState("pagination.cursor.stable/elsewhere", "a cursor that is used again returns the first page", func() *refserver.Seams { return countCursorUses(ignoreCursor) }),
 
-		newStatefulFault("pagination.cursor.invalid-handled/poisoned", "an invalid cursor breaks the list for all later requests", breakAfterInvalidCursor),
+		newFaultWithState("pagination.cursor.invalid-handled/poisoned", "an invalid cursor breaks the list for all later requests", breakAfterInvalidCursor),
 
 		newFault("pagination.cursor.invalid-code/first-page", "an invalid cursor returns the first page", onCursor(isMadeUpCursor, ignoreCursor)),
 		newFault("pagination.cursor.invalid-code/empty", "an invalid cursor returns an empty page", onCursor(isMadeUpCursor, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
@@ -221,8 +221,8 @@ func breakAfterInvalidCursor() *refserver.Seams {
 	})
 }
 
-// lastCursor returns an edit that adds nextCursor to the last page of a list.
-func lastCursor(v any) edit {
+// setLastCursor returns an edit that adds nextCursor to the last page of a list.
+func setLastCursor(v any) edit {
 	return func(r map[string]any) {
 		if _, ok := r["nextCursor"]; !ok {
 			r["nextCursor"] = v
@@ -233,9 +233,9 @@ func lastCursor(v any) edit {
 // cursorShapeFaults returns the faults in the shape of nextCursor on the last page.
 func cursorShapeFaults() []*Fault {
 	return []*Fault{
-		newFault("pagination.next-cursor.string/null", "nextCursor on the last page is null", EditResult(spec.MethodToolsList, lastCursor(nil))),
-		newFault("pagination.next-cursor.string/false", "nextCursor on the last page is false", EditResult(spec.MethodPromptsList, lastCursor(false))),
-		newFault("pagination.next-cursor.string/number", "nextCursor on the last page is a number", EditResult(spec.MethodResourcesList, lastCursor(0))),
-		newFault("pagination.next-cursor.string/object", "nextCursor on the last page is an object", EditResult(spec.MethodResourcesTemplates, lastCursor(map[string]any{}))),
+		newFault("pagination.next-cursor.string/null", "nextCursor on the last page is null", EditResult(spec.MethodToolsList, setLastCursor(nil))),
+		newFault("pagination.next-cursor.string/false", "nextCursor on the last page is false", EditResult(spec.MethodPromptsList, setLastCursor(false))),
+		newFault("pagination.next-cursor.string/number", "nextCursor on the last page is a number", EditResult(spec.MethodResourcesList, setLastCursor(0))),
+		newFault("pagination.next-cursor.string/object", "nextCursor on the last page is an object", EditResult(spec.MethodResourcesTemplates, setLastCursor(map[string]any{}))),
 	}
 }

@@ -14,8 +14,8 @@ import (
 // legalLists returns the legal variations in the lists and results of the features.
 func legalLists() []*Fault {
 	return []*Fault{
-		newVariation("one-page", "every list is one page", repage(func(all []any) [][]any { return [][]any{all} }, plainCursor)),
-		newVariation("uneven-pages", "the pages of a list differ in size", repage(func(all []any) [][]any {
+		newVariation("one-page", "every list is one page", splitIntoPages(func(all []any) [][]any { return [][]any{all} }, plainCursor)),
+		newVariation("uneven-pages", "the pages of a list differ in size", splitIntoPages(func(all []any) [][]any {
 			var out [][]any
 			for n := 1; len(all) > 0; n++ {
 				n := min(n, len(all))
@@ -23,10 +23,10 @@ func legalLists() []*Fault {
 			}
 			return out
 		}, plainCursor)),
-		newVariation("empty-page", "the first page of a list is empty", repage(func(all []any) [][]any { return [][]any{{}, all} }, plainCursor)),
-		newVariation("empty-cursor", "the cursor of the second page is an empty string", repage(func(all []any) [][]any { return [][]any{all[:1], all[1:]} },
+		newVariation("empty-page", "the first page of a list is empty", splitIntoPages(func(all []any) [][]any { return [][]any{{}, all} }, plainCursor)),
+		newVariation("empty-cursor", "the cursor of the second page is an empty string", splitIntoPages(func(all []any) [][]any { return [][]any{all[:1], all[1:]} },
 			func(int) string { return "" })),
-		newVariation("long-cursors", "cursors are 4000 characters long and not ASCII", repage(func(all []any) [][]any { return [][]any{all[:1], all[1:]} },
+		newVariation("long-cursors", "cursors are 4000 characters long and not ASCII", splitIntoPages(func(all []any) [][]any { return [][]any{all[:1], all[1:]} },
 			func(page int) string { return strings.Repeat("→", 4000) + plainCursor(page) })),
 
 		newVariation("bare-tools", "tools have only a name, a schema, annotations and execution", EditResult(spec.MethodToolsList, func(r map[string]any) {
@@ -66,11 +66,11 @@ func legalLists() []*Fault {
 			delete(c, "hasMore")
 		})),
 		newVariation("any-subscription", "subscriptions to unknown resources are accepted", combineSeams(
-			acceptsUnknown(spec.MethodResourcesSubscribe), acceptsUnknown(spec.MethodResourcesUnsubscribe))),
+			acceptUnknownURIs(spec.MethodResourcesSubscribe), acceptUnknownURIs(spec.MethodResourcesUnsubscribe))),
 	}
 }
 
-func acceptsUnknown(method string) *refserver.Seams {
+func acceptUnknownURIs(method string) *refserver.Seams {
 	return WrapHandler(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		result, err := next(c)
 		if err != nil && err.Code == spec.CodeResourceNotFound {
@@ -92,10 +92,10 @@ func addFractionsToSizes(frame []byte) []byte {
 
 func plainCursor(page int) string { return "page-" + strings.Repeat("i", page) }
 
-// repage splits each list into the pages that cut returns. The first page needs no cursor. The
-// second page has the cursor that the function cursor returns for 1, the third the one for 2, and
-// so on.
-func repage(cut func(all []any) [][]any, cursor func(page int) string) *refserver.Seams {
+// splitIntoPages splits each list into the pages that cut returns. The first page needs no cursor.
+// The second page has the cursor that the function cursor returns for 1, the third the one for 2,
+// and so on.
+func splitIntoPages(cut func(all []any) [][]any, cursor func(page int) string) *refserver.Seams {
 	return replacePaging(func(_ *refserver.Call, wanted jsontext.Value, member string, all []any) (any, *refserver.Error) {
 		sheets := cut(all)
 		for i, sheet := range sheets {
@@ -123,7 +123,7 @@ func replacePaging(f func(c *refserver.Call, wanted jsontext.Value, member strin
 		mu.Lock()
 		defer mu.Unlock()
 		wanted := wire.At(c.Params, "/cursor")
-		member, all, err := wholeList(c, next)
+		member, all, err := readAllPages(c, next)
 		if err != nil {
 			return nil, err
 		}
@@ -131,8 +131,8 @@ func replacePaging(f func(c *refserver.Call, wanted jsontext.Value, member strin
 	})
 }
 
-// wholeList returns all items of a list, from all pages of the reference server.
-func wholeList(c *refserver.Call, next Handler) (member string, all []any, err *refserver.Error) {
+// readAllPages returns all items of a list, from all pages of the reference server.
+func readAllPages(c *refserver.Call, next Handler) (member string, all []any, err *refserver.Error) {
 	params := map[string]any{}
 	for {
 		c.Params = wire.JSON(params)

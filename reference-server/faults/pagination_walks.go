@@ -19,13 +19,13 @@ func walkFaults() []*Fault {
 		return combineSeams(markReadOnly("trigger-list-changed"), seams)
 	}
 	return []*Fault{
-		newFault("pagination.walk.complete/gap", "the list omits an item between two pages", repage(func(all []any) [][]any {
+		newFault("pagination.walk.complete/gap", "the list omits an item between two pages", splitIntoPages(func(all []any) [][]any {
 			return [][]any{all[:1], all[min(2, len(all)):]}
 		}, plainCursor)),
-		newStatefulFault("pagination.walk.complete/one-place", "all walks through a list share one position", sharePosition),
-		newStatefulFault("pagination.walk.complete/now-and-then", "every second walk lacks the last item", dropLastEverySecondTime),
-		newStatefulFault("pagination.cursor.stable/forward-only", "a cursor of an earlier page than the last one is refused", refuseEarlierCursors),
-		newStatefulFault("pagination.cursor.invalid-handled/stale", "a cursor from before a list change breaks the list for all later requests", func() *refserver.Seams {
+		newFaultWithState("pagination.walk.complete/one-place", "all walks through a list share one position", sharePosition),
+		newFaultWithState("pagination.walk.complete/now-and-then", "every second walk lacks the last item", dropLastEverySecondTime),
+		newFaultWithState("pagination.cursor.stable/forward-only", "a cursor of an earlier page than the last one is refused", refuseEarlierCursors),
+		newFaultWithState("pagination.cursor.invalid-handled/stale", "a cursor from before a list change breaks the list for all later requests", func() *refserver.Seams {
 			return changing(refuseStaleCursors(true))
 		}),
 		newFault("pagination.cursor.wrong-type/object", "a cursor that is an object returns the first page", onCursor(func(cursor string) bool { return strings.HasPrefix(cursor, "{") }, ignoreCursor)),
@@ -35,15 +35,15 @@ func walkFaults() []*Fault {
 // legalWalks returns the legal variations in cursors, and in how a list changes between walks.
 func legalWalks() []*Fault {
 	return []*Fault{
-		newStatefulVariation("stale-cursors-refused", "a cursor from before a change of its list is refused", func() *refserver.Seams {
+		newVariationWithState("stale-cursors-refused", "a cursor from before a change of its list is refused", func() *refserver.Seams {
 			return combineSeams(markReadOnly("trigger-list-changed"), refuseStaleCursors(false))
 		}),
-		newStatefulVariation("pages-of-any-size", "the same cursor returns pages of varying size", varyPageSizes),
-		newStatefulVariation("lists-change-unannounced", "every third list lacks its last item, and listChanged is not declared", func() *refserver.Seams {
+		newVariationWithState("pages-of-any-size", "the same cursor returns pages of varying size", varyPageSizes),
+		newVariationWithState("lists-change-unannounced", "every third list lacks its last item, and listChanged is not declared", func() *refserver.Seams {
 			quiet := dropMessages(func(o *refserver.Out) bool {
 				return o.Method == spec.MethodToolsChanged || o.Method == spec.MethodPromptsChanged || o.Method == spec.MethodResourcesChanged
 			})
-			return combineSeams(quiet, repage(dropLastEveryThirdTime(), plainCursor), EditResult(spec.MethodInitialize, func(r map[string]any) {
+			return combineSeams(quiet, splitIntoPages(dropLastEveryThirdTime(), plainCursor), EditResult(spec.MethodInitialize, func(r map[string]any) {
 				for _, declared := range r["capabilities"].(map[string]any) {
 					if of, isObject := declared.(map[string]any); isObject {
 						delete(of, "listChanged")
@@ -137,7 +137,7 @@ func sharePosition() *refserver.Seams {
 		if wire.At(c.Params, "/cursor") == nil {
 			places[k] = 0
 		}
-		member, all, err := wholeList(c, next)
+		member, all, err := readAllPages(c, next)
 		if err != nil {
 			return nil, err
 		}
@@ -159,7 +159,7 @@ func refuseEarlierCursors() *refserver.Seams {
 	var mu sync.Mutex
 	reached := map[string]int{}
 	cut := func(all []any) [][]any { return [][]any{all[:1], all[1:min(2, len(all))], all[min(2, len(all)):]} }
-	return combineSeams(repage(cut, plainCursor), WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+	return combineSeams(splitIntoPages(cut, plainCursor), WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		cursor, isText := wire.Text(wire.At(c.Params, "/cursor"))
 		if !isList(c) || c.Revision == "" {
 			return next(c)

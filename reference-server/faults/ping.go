@@ -28,7 +28,7 @@ func pingFaults() []*Fault {
 			sleep(c.Context(), 15*time.Second)
 			return next(c)
 		})),
-		newStatefulFault("ping.responds/behind-calls", "the server runs ping and the slow tool one at a time", func() *refserver.Seams {
+		newFaultWithState("ping.responds/behind-calls", "the server runs ping and the slow tool one at a time", func() *refserver.Seams {
 			turn := make(chan struct{}, 1)
 			inTurn := func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				if !acquire(c.Context(), turn) {
@@ -42,11 +42,11 @@ func pingFaults() []*Fault {
 				return inTurn(c, next)
 			}))
 		}),
-		newStatefulFault("ping.responds/first-only", "only the first ping gets a response", func() *refserver.Seams {
+		newFaultWithState("ping.responds/first-only", "only the first ping gets a response", func() *refserver.Seams {
 			var pings atomic.Int32
 			return suppressResponse(spec.MethodPing, func(*refserver.Call) bool { return pings.Add(1) > 1 })
 		}).overTransports(spec.Stdio, spec.StreamableHTTP).withOwnServer(),
-		newStatefulFault("ping.responds/not-in-bursts", "while one ping is handled, others are dropped", func() *refserver.Seams {
+		newFaultWithState("ping.responds/not-in-bursts", "while one ping is handled, others are dropped", func() *refserver.Seams {
 			var busy atomic.Bool
 			return WrapHandler(spec.MethodPing, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				if !busy.CompareAndSwap(false, true) {
@@ -59,7 +59,7 @@ func pingFaults() []*Fault {
 		}),
 		newFault("ping.responds/params-refused", "ping with params gets an error",
 			refuseCalls(spec.MethodPing, func(c *refserver.Call) bool { return c.Params != nil }, spec.CodeInvalidParams, "ping takes no params")),
-		newStatefulFault("ping.responds/not-beside-a-tool", "while a tool runs, ping gets no response", func() *refserver.Seams {
+		newFaultWithState("ping.responds/not-beside-a-tool", "while a tool runs, ping gets no response", func() *refserver.Seams {
 			var tools atomic.Int32
 			return combineSeams(
 				&refserver.Seams{Incoming: func(_ *refserver.Session, raw []byte) refserver.FrameAction {
@@ -75,29 +75,29 @@ func pingFaults() []*Fault {
 				suppressResponse(spec.MethodPing, func(*refserver.Call) bool { return tools.Load() > 0 }),
 			)
 		}).inRevisions(revisionsWithReadOnlyHint()...),
-		newStatefulFault("ping.responds/taken-for-the-answer", "while a tool waits for the client, a ping is treated as the client's response", whilePending(func(*refserver.Call, Handler, *pendingRequest) (any, *refserver.Error) {
+		newFaultWithState("ping.responds/taken-for-the-answer", "while a tool waits for the client, a ping is treated as the client's response", whilePending(func(*refserver.Call, Handler, *pendingRequest) (any, *refserver.Error) {
 			return nil, refserver.NoResponse
 		})).inRevisions(revisionsWithReadOnlyHint()...),
-		newStatefulFault("ping.responds/after-the-answer", "while a tool waits for the client, ping waits for it to end", whilePending(func(c *refserver.Call, next Handler, q *pendingRequest) (any, *refserver.Error) {
+		newFaultWithState("ping.responds/after-the-answer", "while a tool waits for the client, ping waits for it to end", whilePending(func(c *refserver.Call, next Handler, q *pendingRequest) (any, *refserver.Error) {
 			q.waitForEnd(c)
 			return next(c)
 		})).inRevisions(revisionsWithReadOnlyHint()...),
-		newStatefulFault("ping.responds/id-of-a-question", "while a tool waits for the client, a ping with the same id is treated as the response", whilePending(
+		newFaultWithState("ping.responds/id-of-a-question", "while a tool waits for the client, a ping with the same id is treated as the response", whilePending(
 			func(c *refserver.Call, next Handler, q *pendingRequest) (any, *refserver.Error) {
 				if c.ID.Same(q.id) {
 					return nil, refserver.NoResponse
 				}
 				return next(c)
 			})).inRevisions(revisionsWithReadOnlyHint()...),
-		newStatefulFault("ping.responds/user-asked", "while a tool waits for elicitation, ping gets no response", whilePending(silentDuring(spec.MethodElicit))).inRevisions(sinceRevision(spec.V20250618)...),
-		newStatefulFault("ping.responds/model-asked", "while a tool waits for sampling, ping gets no response", whilePending(silentDuring(spec.MethodSampling))).inRevisions(revisionsWithReadOnlyHint()...),
-		newStatefulFault("ping.responds/behind-the-user", "while a tool waits for elicitation, ping waits for it to end", whilePending(func(c *refserver.Call, next Handler, q *pendingRequest) (any, *refserver.Error) {
+		newFaultWithState("ping.responds/user-asked", "while a tool waits for elicitation, ping gets no response", whilePending(ignorePingDuring(spec.MethodElicit))).inRevisions(sinceRevision(spec.V20250618)...),
+		newFaultWithState("ping.responds/model-asked", "while a tool waits for sampling, ping gets no response", whilePending(ignorePingDuring(spec.MethodSampling))).inRevisions(revisionsWithReadOnlyHint()...),
+		newFaultWithState("ping.responds/behind-the-user", "while a tool waits for elicitation, ping waits for it to end", whilePending(func(c *refserver.Call, next Handler, q *pendingRequest) (any, *refserver.Error) {
 			if q.method == spec.MethodElicit {
 				q.waitForEnd(c)
 			}
 			return next(c)
 		})).inRevisions(sinceRevision(spec.V20250618)...),
-		newStatefulFault("ping.responds/several-asked", "while a tool has two requests pending at the client, ping gets no response", func() *refserver.Seams {
+		newFaultWithState("ping.responds/several-asked", "while a tool has two requests pending at the client, ping gets no response", func() *refserver.Seams {
 			var open atomic.Int32
 			return combineSeams(
 				&refserver.Seams{RequestTimeout: noTimeout},
@@ -131,11 +131,11 @@ func pingFaults() []*Fault {
 
 		newFault("ping.before-initialized/refused", "ping is refused before initialize",
 			refuseCalls(spec.MethodPing, waiting, spec.CodeInvalidRequest, "Server not initialized")).overTransports(legacy...),
-		newStatefulFault("ping.before-initialized/refused-until-initialized", "ping is refused before notifications/initialized", func() *refserver.Seams {
+		newFaultWithState("ping.before-initialized/refused-until-initialized", "ping is refused before notifications/initialized", func() *refserver.Seams {
 			ready, onReady := trackInitialized()
 			return combineSeams(onReady, refuseCalls(spec.MethodPing, func(*refserver.Call) bool { return !ready.Load() }, spec.CodeInvalidRequest, "Server not initialized"))
 		}),
-		newStatefulFault("ping.before-initialized/silent-until-initialized", "ping gets no response before notifications/initialized", func() *refserver.Seams {
+		newFaultWithState("ping.before-initialized/silent-until-initialized", "ping gets no response before notifications/initialized", func() *refserver.Seams {
 			ready, onReady := trackInitialized()
 			return combineSeams(onReady, suppressResponse(spec.MethodPing, func(*refserver.Call) bool { return !ready.Load() }))
 		}).overTransports(legacy...).withOwnServer(),
@@ -146,10 +146,10 @@ func pingFaults() []*Fault {
 				s.Go(func(ctx context.Context) { _, _ = s.SendRequest(ctx, wire.ID{}, spec.MethodPing, nil) })
 			}
 		})),
-		newStatefulFault("ping.responds/deaf-after-initialized", "after notifications/initialized the server responds to nothing", func() *refserver.Seams {
+		newFaultWithState("ping.responds/deaf-after-initialized", "after notifications/initialized the server responds to nothing", func() *refserver.Seams {
 			return silentAfter(singleMessage(func(m *wire.Message) bool { return m.Method == spec.MethodInitialized }))
 		}),
-		newStatefulFault("ping.responds/deaf-while-waiting", "while its request is pending the server responds to nothing", func() *refserver.Seams {
+		newFaultWithState("ping.responds/deaf-while-waiting", "while its request is pending the server responds to nothing", func() *refserver.Seams {
 			return &refserver.Seams{
 				RequestTimeout: noTimeout,
 				HandleNotification: func(n *refserver.Notification, next func(*refserver.Notification)) {
@@ -203,9 +203,9 @@ func (q *pendingRequest) waitForEnd(c *refserver.Call) {
 	}
 }
 
-// silentDuring sends no response to pings while the server waits for the client's response to a
+// ignorePingDuring sends no response to pings while the server waits for the client's response to a
 // request of the method.
-func silentDuring(method string) func(c *refserver.Call, next Handler, q *pendingRequest) (any, *refserver.Error) {
+func ignorePingDuring(method string) func(c *refserver.Call, next Handler, q *pendingRequest) (any, *refserver.Error) {
 	return func(c *refserver.Call, next Handler, q *pendingRequest) (any, *refserver.Error) {
 		if q.method == method {
 			return nil, refserver.NoResponse

@@ -69,7 +69,7 @@ func progressFaults() []*Fault {
 			p["progress"] = int(toFloat(p["progress"]) / toFloat(p["total"]))
 		})).inRevisions(revisionsWithReadOnlyHint()...),
 		newFault(grows+"twice", "each progress is sent twice", EditOutgoing(isProgress, func(o *refserver.Out) { o.Frames = append(o.Frames, o.Frames[0]) })).inRevisions(revisionsWithReadOnlyHint()...),
-		newStatefulFault(grows+"wraps", "progress alternates between 1 and 0", func() *refserver.Seams {
+		newFaultWithState(grows+"wraps", "progress alternates between 1 and 0", func() *refserver.Seams {
 			var n atomic.Int64
 			return editProgress(func(_ *refserver.Out, p map[string]any) { p["progress"] = n.Add(1) % 2 })
 		}).inRevisions(revisionsWithReadOnlyHint()...),
@@ -86,16 +86,16 @@ func progressFaults() []*Fault {
 		})).inRevisions(revisionsWithReadOnlyHint()...),
 
 		newFault(unique+"constant", "all the server's requests have the progress token 1", addTokens(func(int64) any { return 1 })).inRevisions(revisionsWithReadOnlyHint()...),
-		newFault(unique+"by-method", "the server's requests have their method as progress token", EditOutgoing(IsServerRequest, func(o *refserver.Out) { withToken(o, o.Method) })).inRevisions(revisionsWithReadOnlyHint()...),
+		newFault(unique+"by-method", "the server's requests have their method as progress token", EditOutgoing(IsServerRequest, func(o *refserver.Out) { setProgressToken(o, o.Method) })).inRevisions(revisionsWithReadOnlyHint()...),
 
 		newFault(stray+"dies", "progress with an unknown token ends the process", onIncoming(singleMessage(func(m *wire.Message) bool { return m.Method == spec.MethodProgress }), exitWith(1))),
 		newFault(stray+"dies-of-numbers", "progress with an unknown integer token ends the process", onIncoming(singleMessage(func(m *wire.Message) bool {
 			return m.Method == spec.MethodProgress && wire.At(m.Params(), "/progressToken").Kind() == '0'
 		}), exitWith(1))),
-		newStatefulFault(stray+"deaf", "after progress with an unknown token the server responds to nothing", func() *refserver.Seams {
+		newFaultWithState(stray+"deaf", "after progress with an unknown token the server responds to nothing", func() *refserver.Seams {
 			return silentAfter(singleMessage(func(m *wire.Message) bool { return m.Method == spec.MethodProgress }))
 		}),
-		newStatefulFault("progress.token-echo/newest", "progress has the token of the latest call", useNewestToken).inRevisions(revisionsWithReadOnlyHint()...),
+		newFaultWithState("progress.token-echo/newest", "progress has the token of the latest call", useNewestToken).inRevisions(revisionsWithReadOnlyHint()...),
 		newFault("progress.stops-after-cancel/complete", "progress follows a cancellation after 150 ms", sendAfterCancellation(func(_ wire.ID, token jsontext.Value) []byte {
 			return wire.NewNotification(spec.MethodProgress, map[string]any{"progressToken": token, "progress": 1000})
 		})).inRevisions(revisionsWithReadOnlyHint()...).overTransports(spec.Stdio),
@@ -105,7 +105,7 @@ func progressFaults() []*Fault {
 			p["progressToken"] = wire.At(p["_meta"], "/io.modelcontextprotocol~1related-task/taskId")
 			m["params"] = wire.JSON(p)
 		})),
-		newStatefulFault("progress.task-stops-at-terminal/goes-on", "the server sends progress for tasks that have ended", progressAfterEnd),
+		newFaultWithState("progress.task-stops-at-terminal/goes-on", "the server sends progress for tasks that have ended", progressAfterEnd),
 	}
 }
 
@@ -167,10 +167,10 @@ func appendProgress(when MessageFilter, progress float64) *refserver.Seams {
 // addTokens adds a progress token to each request of the server.
 func addTokens(token func(n int64) any) *refserver.Seams {
 	var n atomic.Int64
-	return EditOutgoing(IsServerRequest, func(o *refserver.Out) { withToken(o, token(n.Add(1))) })
+	return EditOutgoing(IsServerRequest, func(o *refserver.Out) { setProgressToken(o, token(n.Add(1))) })
 }
 
-func withToken(o *refserver.Out, token any) {
+func setProgressToken(o *refserver.Out, token any) {
 	_, m := wire.Members(o.Frames[0])
 	params := map[string]any{}
 	if m["params"] != nil {

@@ -21,7 +21,7 @@ func legalUtilities() []*Fault {
 			withholdCapabilities("logging"), dropMessages(isLog), refuseCalls(spec.MethodSetLevel, always, spec.CodeMethodNotFound, "Method not found"),
 			&refserver.Seams{Start: func(p *refserver.Process) { _, _ = p.Err.Write([]byte("<7>debug: to be read by people\n")) }})),
 		newVariation("logs-of-any-level-at-first", "before logging/setLevel debug messages are sent", notifyOnInitialized(spec.MethodMessage, `{"level":"debug","data":null}`)),
-		newStatefulVariation("logs-in-flight", "debug messages in flight follow right after the response to the first logging/setLevel", func() *refserver.Seams {
+		newVariationWithState("logs-in-flight", "debug messages in flight follow right after the response to the first logging/setLevel", func() *refserver.Seams {
 			var set atomic.Bool
 			return appendLines(func(o *refserver.Out) bool { return Results(spec.MethodSetLevel)(o) && !set.Swap(true) },
 				`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"debug","data":"late"}}`)
@@ -65,7 +65,7 @@ func legalUtilities() []*Fault {
 		// Cancellation.
 		newVariation("cancelled-in-the-end", "a cancelled request fails for another reason", failCancelled()).overTransports(orderedTransports()...),
 		newVariation("progress-crosses-cancellation", "progress and the response follow a cancellation", finishCancelled()).overTransports(orderedTransports()...),
-		newStatefulVariation("ends-cancelled", "calls run one at a time, and a cancelled one delays the next", delayAfterCancelled),
+		newVariationWithState("ends-cancelled", "calls run one at a time, and a cancelled one delays the next", delayAfterCancelled),
 		newVariation("cancels-late", "the server cancels each of its requests when the response arrives", onIncoming(
 			singleMessage(func(m *wire.Message) bool { return m.Kind == wire.Response && m.ID.IsInteger() && len(m.ID.Raw()) < 3 }),
 			func(s *refserver.Session, raw []byte) refserver.FrameAction {

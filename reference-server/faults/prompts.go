@@ -45,15 +45,15 @@ func promptFaults() []*Fault {
 			combineSeams(setCapability("prompts", map[string]any{}), sendLineOnInitialized(changed))),
 		newFault("prompts.list-changed.only-if-declared-2025-06-18/flag-false", "changes to the list of prompts are announced though listChanged is false",
 			combineSeams(setCapability("prompts", map[string]any{"listChanged": false}), sendLineOnInitialized(changed))),
-		newStatefulFault("prompts.list-changed.sent-on-change-2024-11-05/silent", "a prompt disappears without a notification", func() *refserver.Seams {
+		newFaultWithState("prompts.list-changed.sent-on-change-2024-11-05/silent", "a prompt disappears without a notification", func() *refserver.Seams {
 			return removeAfterWalk(spec.MethodPromptsList, "prompts", "hello")
 		}),
 
-		newStatefulFault("prompts.list.same-on-every-connection/alternating", "every second process leaves prompts out of its list", shortenPagesOfEverySecondServer(spec.MethodPromptsList)),
-		newStatefulFault("prompts.list.no-side-effect-of-requests/forgets", "after a tools/call some prompts are no longer listed", forgetAfter(spec.MethodToolsCall, spec.MethodPromptsList)),
+		newFaultWithState("prompts.list.same-on-every-connection/alternating", "every second process leaves prompts out of its list", shortenPagesOfEverySecondServer(spec.MethodPromptsList)),
+		newFaultWithState("prompts.list.no-side-effect-of-requests/forgets", "after a tools/call some prompts are no longer listed", forgetAfter(spec.MethodToolsCall, spec.MethodPromptsList)),
 		newFault("prompts.list-changed.sent-on-change-2026-07-28/silent", "subscriptions get no notification of changes to the list of prompts", combineSeams(
 			markReadOnly("trigger-list-changed"), dropMessages(notifications(spec.MethodPromptsChanged)))),
-		newStatefulFault("prompts.list-changed.sent-on-change-2024-11-05/removed", "a prompt is removed again without a notification", dropEverySecond(spec.MethodPromptsChanged)).overTransports(spec.Stdio),
+		newFaultWithState("prompts.list-changed.sent-on-change-2024-11-05/removed", "a prompt is removed again without a notification", dropEverySecond(spec.MethodPromptsChanged)).overTransports(spec.Stdio),
 
 		newFault("prompts.get.listed-is-gettable/renamed", "prompts/list has other names than prompts/get accepts", EditResult(spec.MethodPromptsList, func(r map[string]any) {
 			for _, p := range objectsIn(r, "prompts") {

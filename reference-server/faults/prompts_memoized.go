@@ -36,7 +36,7 @@ func markMemoized(r map[string]any) { r["_meta"] = map[string]any{"com.example/k
 // arguments.
 func memoizedPromptFaults() []*Fault {
 	return []*Fault{
-		newStatefulFault("prompts.get.own-arguments/remembered", "prompts/get returns the first result whatever the arguments", func() *refserver.Seams {
+		newFaultWithState("prompts.get.own-arguments/remembered", "prompts/get returns the first result whatever the arguments", func() *refserver.Seams {
 			return memoize(spec.MethodPromptsGet, func(c *refserver.Call) string { return string(wire.At(c.Params, "/name")) })
 		}),
 	}
@@ -46,7 +46,7 @@ func memoizedPromptFaults() []*Fault {
 // params.
 func legalMemoizedPrompts() []*Fault {
 	return []*Fault{
-		newStatefulVariation("prompts-remembered", "prompts/get returns the same result for the same arguments", func() *refserver.Seams {
+		newVariationWithState("prompts-remembered", "prompts/get returns the same result for the same arguments", func() *refserver.Seams {
 			return combineSeams(EditResult(spec.MethodPromptsGet, markMemoized),
 				memoize(spec.MethodPromptsGet, func(c *refserver.Call) string { return string(c.Params) }))
 		}),

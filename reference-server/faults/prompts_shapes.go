@@ -8,7 +8,7 @@ import (
 // promptShapeFaults returns the faults in the shape of prompts/list.
 func promptShapeFaults() []*Fault {
 	const list, prompts = "prompts.list.result-schema/", spec.MethodPromptsList
-	arguments := func(e edit) *refserver.Seams { return editListItems(prompts, inItems("arguments", e)) }
+	arguments := func(e edit) *refserver.Seams { return editListItems(prompts, editItems("arguments", e)) }
 	return []*Fault{
 		newFault(list+"no-prompts", "the list of prompts lacks the member prompts", EditResult(prompts, omitMembers("prompts"))),
 		newFault(list+"prompts-null", "the list of prompts is null", EditResult(prompts, setValue("prompts", nil))),
@@ -30,7 +30,7 @@ func promptShapeFaults() []*Fault {
 // promptGetShapeFaults returns the faults in the shape of results of prompts/get.
 func promptGetShapeFaults() []*Fault {
 	const get, prompt = "prompts.get.result-schema/", spec.MethodPromptsGet
-	messages := func(e edit) *refserver.Seams { return EditResult(prompt, inItems("messages", e)) }
+	messages := func(e edit) *refserver.Seams { return EditResult(prompt, editItems("messages", e)) }
 	return []*Fault{
 		newFault(get+"no-messages", "prompts have no messages", EditResult(prompt, omitMembers("messages"))),
 		newFault(get+"messages-null", "the messages of prompts are null", EditResult(prompt, setValue("messages", nil))),

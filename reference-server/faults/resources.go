@@ -20,7 +20,9 @@ const (
 )
 
 func resourceListFaults() []*Fault {
-	twice := func(pages func(all []any) [][]any) *refserver.Seams { return pagesOf(spec.MethodResourcesList, pages) }
+	twice := func(pages func(all []any) [][]any) *refserver.Seams {
+		return splitListIntoPages(spec.MethodResourcesList, pages)
+	}
 	again := func(all []any, name string) map[string]any {
 		copied := map[string]any{}
 		for k, v := range all[0].(map[string]any) {
@@ -49,9 +51,9 @@ func resourceListFaults() []*Fault {
 	}
 }
 
-// pagesOf splits the list of the method into the pages that cut returns.
-func pagesOf(method string, cut func(all []any) [][]any) *refserver.Seams {
-	cutting := repage(cut, plainCursor)
+// splitListIntoPages splits the list of the method into the pages that cut returns.
+func splitListIntoPages(method string, cut func(all []any) [][]any) *refserver.Seams {
+	cutting := splitIntoPages(cut, plainCursor)
 	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if c.Method != method {
 			return next(c)
@@ -137,7 +139,7 @@ func resourceReadFaults() []*Fault {
 		newFault("resources.read.size-is-raw-bytes/base64", "the size of an image is the length of its base64", size("demo://image/dot", 96)),
 		newFault("resources.read.size-is-raw-bytes/characters", "the size of a text is counted in characters", size("demo://text/unicode", 20)),
 		newFault("resources.read.size-is-raw-bytes/zero", "the size of a text is 0", size(hello, 0)),
-		newStatefulFault("resources.read.size-is-raw-bytes/stale", "the sizes of resources stay those of the first list", keepFirstSizes).inRevisions(revisionsWithReadOnlyHint()...),
+		newFaultWithState("resources.read.size-is-raw-bytes/stale", "the sizes of resources stay those of the first list", keepFirstSizes).inRevisions(revisionsWithReadOnlyHint()...),
 	}
 }
 
@@ -193,7 +195,7 @@ func templateFaults() []*Fault {
 					listed["uriTemplate"] = "test://template/{id}/data"
 				}
 			}))),
-		newStatefulFault("resources.templates.listed-again/used-up", "only the first result of resources/templates/list contains templates", func() *refserver.Seams {
+		newFaultWithState("resources.templates.listed-again/used-up", "only the first result of resources/templates/list contains templates", func() *refserver.Seams {
 			var listed sync.Map
 			return WrapHandler(spec.MethodResourcesTemplates, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				if _, again := listed.LoadOrStore(c.Session, true); again {
@@ -262,13 +264,13 @@ func changedResourcesFaults() []*Fault {
 	return []*Fault{
 		newFault("resources.list-changed.sent-on-change-2024-11-05/silent", "the server does not notify changes of the list of resources", combineSeams(
 			markReadOnly("trigger-list-changed"), dropMessages(notifications(spec.MethodResourcesChanged)))),
-		newStatefulFault("resources.list.same-on-every-connection/alternating", "every second process leaves resources out of its list", shortenPagesOfEverySecondServer(spec.MethodResourcesList)),
-		newStatefulFault("resources.list.no-side-effect-of-requests/forgets", "after a tools/call some resources are no longer listed", forgetAfter(spec.MethodToolsCall, spec.MethodResourcesList)),
+		newFaultWithState("resources.list.same-on-every-connection/alternating", "every second process leaves resources out of its list", shortenPagesOfEverySecondServer(spec.MethodResourcesList)),
+		newFaultWithState("resources.list.no-side-effect-of-requests/forgets", "after a tools/call some resources are no longer listed", forgetAfter(spec.MethodToolsCall, spec.MethodResourcesList)),
 		newFault("resources.list-changed.sent-on-change-2026-07-28/silent", "subscriptions get no notification of changes to the list of resources", combineSeams(
 			markReadOnly("trigger-list-changed"), dropMessages(notifications(spec.MethodResourcesChanged)))),
 		newFault("resources.listen.update-delivered/silent", "subscriptions get no updates of resources", combineSeams(
 			markReadOnly("update-resource"), dropMessages(notifications(spec.MethodResourcesUpdated)))),
-		newStatefulFault("resources.list-changed.sent-on-change-2024-11-05/removed", "a resource is removed again without a notification", dropEverySecond(spec.MethodResourcesChanged)).overTransports(spec.Stdio),
+		newFaultWithState("resources.list-changed.sent-on-change-2024-11-05/removed", "a resource is removed again without a notification", dropEverySecond(spec.MethodResourcesChanged)).overTransports(spec.Stdio),
 		newFault("resources.read.listed-is-readable/promised", "a resource that the official suite knows is refused with an internal error", combineSeams(
 			addFixedTools(officialResults(nil)), EditResult(spec.MethodResourcesList, func(r map[string]any) {
 				for _, listed := range objectsIn(r, "resources") {

@@ -12,8 +12,8 @@ import (
 // legalConcurrentReads returns the legal variations in handling concurrent requests.
 func legalConcurrentReads() []*Fault {
 	return []*Fault{
-		newStatefulVariation("reads-differ", "a resource counts its reads", countReads),
-		newStatefulVariation("one-by-one", "lists and resources are served one at a time, each in a few milliseconds", func() *refserver.Seams {
+		newVariationWithState("reads-differ", "a resource counts its reads", countReads),
+		newVariationWithState("one-by-one", "lists and resources are served one at a time, each in a few milliseconds", func() *refserver.Seams {
 			turn := make(chan struct{}, 1)
 			return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				if isList(c) || c.Method == spec.MethodResourcesRead {
@@ -24,7 +24,7 @@ func legalConcurrentReads() []*Fault {
 				return next(c)
 			})
 		}),
-		newStatefulVariation("crowds-refused", "more than thirty resources/read in a second are refused", func() *refserver.Seams {
+		newVariationWithState("crowds-refused", "more than thirty resources/read in a second are refused", func() *refserver.Seams {
 			many := exceedsRate(30)
 			return refuseCalls(spec.MethodResourcesRead, func(*refserver.Call) bool { return many() }, -32000, "Too many requests")
 		}),

@@ -33,10 +33,10 @@ func legalResources() []*Fault {
 			setResourcesCapability(map[string]any{}), refuseCalls(spec.MethodResourcesSubscribe, always, spec.CodeInvalidRequest, "No subscriptions here"), dropMessages(notifications(spec.MethodResourcesChanged)))),
 
 		// Lists and contents.
-		newVariation("resources-from-templates-alone", "the list of resources is empty, but there are templates", pagesOf(spec.MethodResourcesList, func([]any) [][]any { return [][]any{{}} })),
-		newVariation("resources-without-templates", "no template is listed", pagesOf(spec.MethodResourcesTemplates, func([]any) [][]any { return [][]any{{}} })),
-		newVariation("resources-bare", "resources have only a URI and a name", onlyMembers(spec.MethodResourcesList, "resources", "uri", "name")),
-		newVariation("templates-bare", "templates have only a URI template and a name", onlyMembers(spec.MethodResourcesTemplates, "resourceTemplates", "uriTemplate", "name")),
+		newVariation("resources-from-templates-alone", "the list of resources is empty, but there are templates", splitListIntoPages(spec.MethodResourcesList, func([]any) [][]any { return [][]any{{}} })),
+		newVariation("resources-without-templates", "no template is listed", splitListIntoPages(spec.MethodResourcesTemplates, func([]any) [][]any { return [][]any{{}} })),
+		newVariation("resources-bare", "resources have only a URI and a name", keepOnlyMembers(spec.MethodResourcesList, "resources", "uri", "name")),
+		newVariation("templates-bare", "templates have only a URI template and a name", keepOnlyMembers(spec.MethodResourcesTemplates, "resourceTemplates", "uriTemplate", "name")),
 		newVariation("contents-bare", "contents of resources have no MIME type", EditResult(spec.MethodResourcesRead, func(r map[string]any) {
 			for _, item := range objectsIn(r, "contents") {
 				delete(item, "mimeType")
@@ -76,20 +76,20 @@ func legalResources() []*Fault {
 				return next(c)
 			}),
 			onRead(uriContains(missingName), serveText("Whatever you like.")))),
-		newStatefulVariation("clock", "a resource has different contents on every read", func() *refserver.Seams {
+		newVariationWithState("clock", "a resource has different contents on every read", func() *refserver.Seams {
 			var n atomic.Int64
-			return combineSeams(markReadOnly("update-resource"), onlyMembers(spec.MethodResourcesList, "resources", "uri", "name"),
+			return combineSeams(markReadOnly("update-resource"), keepOnlyMembers(spec.MethodResourcesList, "resources", "uri", "name"),
 				onRead(uriEquals(note), func(uri string) (any, *refserver.Error) {
 					return map[string]any{"contents": []any{map[string]any{"uri": uri, "text": fmt.Sprint(n.Add(1))}}}, nil
 				}))
 		}),
-		newStatefulVariation("size-of-a-moment", "the size of a resource changes on every read", func() *refserver.Seams {
+		newVariationWithState("size-of-a-moment", "the size of a resource changes on every read", func() *refserver.Seams {
 			var n atomic.Int64
 			return onRead(uriEquals(hello), func(uri string) (any, *refserver.Error) {
 				return map[string]any{"contents": []any{map[string]any{"uri": uri, "text": strings.Repeat("x", int(n.Add(1)))}}}, nil
 			})
 		}),
-		newStatefulVariation("size-of-the-last-read", "every read lengthens a resource that a tool changes, and lists contain its current size", func() *refserver.Seams {
+		newVariationWithState("size-of-the-last-read", "every read lengthens a resource that a tool changes, and lists contain its current size", func() *refserver.Seams {
 			var last atomic.Int64
 			return combineSeams(markReadOnly("update-resource"), onRead(uriEquals(note), func(uri string) (any, *refserver.Error) {
 				return map[string]any{"contents": []any{map[string]any{"uri": uri, "text": strings.Repeat("x", int(last.Add(1)))}}}, nil
@@ -107,7 +107,7 @@ func legalResources() []*Fault {
 		newVariation("changes-are-told", "tools that change resources have readOnlyHint true", combineSeams(markReadOnly("update-resource"), markReadOnly("trigger-list-changed"))),
 		newVariation("updates-below", "updates have the URI of a sub-resource of the subscribed one", combineSeams(markReadOnly("update-resource"),
 			EditOutgoing(notifications(spec.MethodResourcesUpdated), func(o *refserver.Out) { o.Frames[0] = []byte(updateOf(note + "/line/1")) }))),
-		newStatefulVariation("updates-at-once", "an update comes before and after the response to each subscription", func() *refserver.Seams {
+		newVariationWithState("updates-at-once", "an update comes before and after the response to each subscription", func() *refserver.Seams {
 			var subscribed sync.Map // by session and URI: an unsubscribe without a subscription gets no update
 			return combineSeams(updatesAround(spec.MethodResourcesSubscribe, &subscribed), updatesAround(spec.MethodResourcesUnsubscribe, &subscribed))
 		}),
@@ -115,26 +115,26 @@ func legalResources() []*Fault {
 			EditOutgoing(notifications(spec.MethodResourcesUpdated), func(o *refserver.Out) { o.Frames = append(o.Frames, o.Frames[0]) }))),
 
 		// Cursors.
-		newStatefulVariation("cursors-of-the-moment", "a cursor has another encoding each time", func() *refserver.Seams {
+		newVariationWithState("cursors-of-the-moment", "a cursor has another encoding each time", func() *refserver.Seams {
 			return countCursorUses(func(c *refserver.Call, next Handler) (any, *refserver.Error) { return next(c) })
 		}),
-		newVariation("numbers-as-cursors", "cursors are page numbers, the same for all lists", repage(func(all []any) [][]any {
+		newVariation("numbers-as-cursors", "cursors are page numbers, the same for all lists", splitIntoPages(func(all []any) [][]any {
 			var out [][]any
 			for ; len(all) > 2; all = all[2:] {
 				out = append(out, all[:2])
 			}
 			return append(out, all)
 		}, func(page int) string { return fmt.Sprint(page) })),
-		newVariation("cursor-is-base64-of-nothing", "cursors are the base64 of a JSON object with an offset", repage(func(all []any) [][]any { return [][]any{all[:1], all[1:]} },
+		newVariation("cursor-is-base64-of-nothing", "cursors are the base64 of a JSON object with an offset", splitIntoPages(func(all []any) [][]any { return [][]any{all[:1], all[1:]} },
 			func(page int) string {
 				return base64.StdEncoding.EncodeToString(fmt.Appendf(nil, `{"offset":%d}`, page))
 			})),
-		newVariation("empty-last-page", "the last page of a list is empty", repage(func(all []any) [][]any { return [][]any{all, {}} }, plainCursor)),
+		newVariation("empty-last-page", "the last page of a list is empty", splitIntoPages(func(all []any) [][]any { return [][]any{all, {}} }, plainCursor)),
 	}
 }
 
-// onlyMembers removes all but the given members from the items of a list.
-func onlyMembers(method, list string, names ...string) *refserver.Seams {
+// keepOnlyMembers removes all but the given members from the items of a list.
+func keepOnlyMembers(method, list string, names ...string) *refserver.Seams {
 	return EditResult(method, func(r map[string]any) {
 		for _, item := range objectsIn(r, list) {
 			for name := range item {

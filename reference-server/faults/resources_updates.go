@@ -13,7 +13,7 @@ import (
 // updateFaults returns the faults in the notifications of subscriptions.
 func updateFaults() []*Fault {
 	unreported := func(name, title string, forgets func(l *subscriptions, what, uri string)) *Fault {
-		return newStatefulFault("resources.subscribe.update-sent/"+name, title, func() *refserver.Seams {
+		return newFaultWithState("resources.subscribe.update-sent/"+name, title, func() *refserver.Seams {
 			return combineSeams(markReadOnly("update-resource"), trackSubscriptions(forgets, func(l *subscriptions, o *refserver.Out, uri string) {
 				if !l.on[uri] {
 					o.Frames = nil
@@ -45,16 +45,16 @@ func updateFaults() []*Fault {
 				l.on[uri] = l.twice[uri]
 			}
 		}),
-		newStatefulFault("resources.subscribe.update-sent/one-at-a-time", "each subscription ends the previous one", func() *refserver.Seams {
+		newFaultWithState("resources.subscribe.update-sent/one-at-a-time", "each subscription ends the previous one", func() *refserver.Seams {
 			return combineSeams(markReadOnly("update-resource"), keepLastSubscription())
 		}),
-		newStatefulFault("resources.subscribe.no-update-without-subscription/other-stream", "a subscription applies to all streams", func() *refserver.Seams {
+		newFaultWithState("resources.subscribe.no-update-without-subscription/other-stream", "a subscription applies to all streams", func() *refserver.Seams {
 			return combineSeams(markReadOnly("update-resource"), applyToAllSessions(hasRequestOf(spec.MethodResourcesSubscribe)))
 		}).inRevisions(spec.V20241105).overTransports(spec.SSE),
-		newStatefulFault("resources.subscribe.no-update-without-subscription/other-session", "a subscription applies to all sessions", func() *refserver.Seams {
+		newFaultWithState("resources.subscribe.no-update-without-subscription/other-session", "a subscription applies to all sessions", func() *refserver.Seams {
 			return combineSeams(markReadOnly("update-resource"), applyToAllSessions(hasRequestOf(spec.MethodResourcesSubscribe)))
 		}).overTransports(spec.StreamableHTTP),
-		newStatefulFault("resources.subscribe.no-update-without-subscription/first-listener", "updates are also sent to the client that listened first", func() *refserver.Seams {
+		newFaultWithState("resources.subscribe.no-update-without-subscription/first-listener", "updates are also sent to the client that listened first", func() *refserver.Seams {
 			return combineSeams(markReadOnly("update-resource"), copyToListeningStreams(firstStream, wire.Notification, spec.MethodResourcesUpdated))
 		}).overTransports(spec.StreamableHTTP),
 	}
@@ -66,7 +66,7 @@ func legalChangeNotifications() []*Fault {
 	// Servers that watch files often debounce for this long.
 	const gathering = 600 * time.Millisecond
 	return []*Fault{
-		newStatefulVariation("updates-late", "an update is sent some time after the change, if the subscription still exists", func() *refserver.Seams {
+		newVariationWithState("updates-late", "an update is sent some time after the change, if the subscription still exists", func() *refserver.Seams {
 			return combineSeams(markReadOnly("update-resource"), trackSubscriptions(nil, func(l *subscriptions, o *refserver.Out, uri string) {
 				frames := o.Frames
 				o.Frames = nil

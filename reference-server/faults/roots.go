@@ -20,17 +20,17 @@ func rootsFaults() []*Fault {
 		newFault(newer+"by-tool", "a tool sends roots/list although roots are not declared", sendFromTool("ask-roots", doesNotDeclare("roots"), spec.MethodRootsList, nil)),
 
 		newFault(change+"dies", "notifications/roots/list_changed ends the process", onIncoming(changed, exitWith(1))),
-		newStatefulFault(change+"deaf", "after notifications/roots/list_changed the server responds to nothing", func() *refserver.Seams { return silentAfter(changed) }),
+		newFaultWithState(change+"deaf", "after notifications/roots/list_changed the server responds to nothing", func() *refserver.Seams { return silentAfter(changed) }),
 		newFault("roots.change.asks-again/never", "the server sends roots/list only once, whatever changes", onIncoming(changed, dropFrame)),
-		newStatefulFault(gone+"error-dies", "an error response to roots/list ends the process", onClientResponse(spec.MethodRootsList, isErrorResponse, exitWith(1))),
-		newStatefulFault(gone+"none-dies", "an empty list of roots ends the process", onClientResponse(spec.MethodRootsList, func(m *wire.Message) bool {
+		newFaultWithState(gone+"error-dies", "an error response to roots/list ends the process", onClientResponse(spec.MethodRootsList, isErrorResponse, exitWith(1))),
+		newFaultWithState(gone+"none-dies", "an empty list of roots ends the process", onClientResponse(spec.MethodRootsList, func(m *wire.Message) bool {
 			return m.Has("result") && len(wire.Elements(wire.At(m.Result(), "/roots"))) == 0
 		}, exitWith(1))),
-		newStatefulFault(gone+"error-hangs", "after an error response to roots/list the server waits for ever", func() *refserver.Seams {
+		newFaultWithState(gone+"error-hangs", "after an error response to roots/list the server waits for ever", func() *refserver.Seams {
 			return combineSeams(onClientResponse(spec.MethodRootsList, isErrorResponse, dropFrame)(), &refserver.Seams{RequestTimeout: noTimeout})
 		}).inRevisions(spec.V20250326, spec.V20250618, spec.V20251125),
-		newStatefulFault(gone+"no-folder-dies", "a root that does not exist ends the process", onClientResponse(spec.MethodRootsList, resultHasText("/roots/0/uri", "file:///mcp-conform/there/is/no/such/folder"), exitWith(1))),
-		newStatefulFault("roots.change.asks-again/tool-remembers", "a tool keeps the first result of roots/list after the roots changed", func() *refserver.Seams {
+		newFaultWithState(gone+"no-folder-dies", "a root that does not exist ends the process", onClientResponse(spec.MethodRootsList, resultHasText("/roots/0/uri", "file:///mcp-conform/there/is/no/such/folder"), exitWith(1))),
+		newFaultWithState("roots.change.asks-again/tool-remembers", "a tool keeps the first result of roots/list after the roots changed", func() *refserver.Seams {
 			return combineSeams(onIncoming(changed, dropFrame), memoizeRoots())
 		}).inRevisions(revisionsWithReadOnlyHint()...),
 	}

@@ -30,7 +30,7 @@ func legalFiles() []*Fault {
 				p["description"] = "Shows the file that an argument names."
 			}
 		}))),
-		newStatefulVariation("roots-remembered", "a tool keeps the first roots, but the server requests changed ones", memoizeRoots),
+		newVariationWithState("roots-remembered", "a tool keeps the first roots, but the server requests changed ones", memoizeRoots),
 	}
 }
 

@@ -16,7 +16,7 @@ func samplingFaults() []*Fault {
 	unprompted := requestIf(undeclared, spec.MethodSampling, samplingParams)
 	plainSampling := allOf(declares("sampling"), doesNotDeclare("sampling", "tools"))
 	withContext := func(value string, when func(s *refserver.Session) bool) *refserver.Seams {
-		return requestIf(when, spec.MethodSampling, samplingWith("includeContext", value))
+		return requestIf(when, spec.MethodSampling, samplingParamsWith("includeContext", value))
 	}
 	return []*Fault{
 		newFault(older+"unprompted", "the server sends sampling/createMessage without the client's capability", unprompted),
@@ -27,11 +27,11 @@ func samplingFaults() []*Fault {
 			sendFromTool("ask-sampling", undeclared, spec.MethodSampling, samplingParams)),
 
 		newFault(tools+"unprompted", "sampling has tools without the client's capability sampling.tools",
-			requestIf(plainSampling, spec.MethodSampling, samplingWith("tools", rawJSON(weatherTools)))),
+			requestIf(plainSampling, spec.MethodSampling, samplingParamsWith("tools", rawJSON(weatherTools)))),
 		newFault(tools+"by-tool", "a tool sends sampling with tools without the client's capability sampling.tools",
-			sendFromTool("ask-sampling-tools", plainSampling, spec.MethodSampling, samplingWith("tools", rawJSON(weatherTools)))),
+			sendFromTool("ask-sampling-tools", plainSampling, spec.MethodSampling, samplingParamsWith("tools", rawJSON(weatherTools)))),
 		newFault(choice+"none", "sampling has toolChoice none without the client's capability sampling.tools",
-			requestIf(plainSampling, spec.MethodSampling, samplingWith("toolChoice", rawJSON(`{"mode":"none"}`)))),
+			requestIf(plainSampling, spec.MethodSampling, samplingParamsWith("toolChoice", rawJSON(`{"mode":"none"}`)))),
 		newFault(undeclaredContext+"all-servers", "sampling requests the context allServers without the client's capability",
 			withContext("allServers", allOf(declares("sampling"), doesNotDeclare("sampling", "context")))),
 		newFault(undeclaredContext+"this-server", "sampling requests the context thisServer without the client's capability",
@@ -44,8 +44,8 @@ func samplingFaults() []*Fault {
 // weatherTools is the value of the member tools in a sampling request, as raw JSON.
 const weatherTools = `[{"name":"weather","inputSchema":{"type":"object"}}]`
 
-// samplingWith returns the params of a sampling request with one additional member.
-func samplingWith(name string, value any) map[string]any {
+// samplingParamsWith returns the params of a sampling request with one additional member.
+func samplingParamsWith(name string, value any) map[string]any {
 	return withMember(decodeObject(samplingParams), name, value)
 }
 
@@ -176,17 +176,17 @@ func samplingResponseFaults() []*Fault {
 	}
 	isArray := func(m *wire.Message) bool { return wire.At(m.Result(), "/content").Kind() == '[' && !wantsTools(m) }
 	return []*Fault{
-		newStatefulFault(model+"refused", "the server accepts sampling results only from the hinted model", on(resultHasText("/model", "some-other-model-of-our-own"), replaceByError)).inRevisions(toTool...),
-		newStatefulFault(model+"dies", "a sampling result of another model than the hinted one ends the process", on(resultHasText("/model", "some-other-model-of-our-own"), exitWith(1))).inRevisions(toTool...),
-		newStatefulFault(reason+"unknown-refused", "the server refuses a sampling result with an unknown stopReason", on(resultHasText("/stopReason", "somethingElse"), replaceByError)).inRevisions(toTool...),
-		newStatefulFault(reason+"missing-refused", "the server refuses a sampling result without stopReason", on(resultLacks("/stopReason"), replaceByError)).inRevisions(toTool...),
-		newStatefulFault(reason+"missing-hangs", "after a sampling result without stopReason the server waits for ever", on(resultLacks("/stopReason"), dropFrame)).inRevisions(toTool...),
-		newStatefulFault(array+"refused", "the server refuses a sampling result whose content is an array", on(isArray, replaceByError)),
-		newStatefulFault(rejected+"dies", "a rejected sampling request ends the process", on(isErrorResponse, exitWith(1))).inRevisions(toTool...),
-		newStatefulFault(rejected+"hangs", "the server ignores the error for a rejected sampling request", on(isErrorResponse, dropFrame)).inRevisions(toTool...),
-		newStatefulFault(validated+"no-content-dies", "a sampling result without content ends the process", on(resultLacks("/content"), exitWith(1))).inRevisions(toTool...),
-		newStatefulFault(validated+"no-content-hangs", "the server ignores a sampling result without content", on(resultLacks("/content"), dropFrame)).inRevisions(toTool...),
-		newStatefulFault(validated+"base64-dies", "a sampling result with an image that is not base64 ends the process", on(resultHasText("/content/data", "%%%"), exitWith(1))).inRevisions(toTool...),
+		newFaultWithState(model+"refused", "the server accepts sampling results only from the hinted model", on(resultHasText("/model", "some-other-model-of-our-own"), replaceByError)).inRevisions(toTool...),
+		newFaultWithState(model+"dies", "a sampling result of another model than the hinted one ends the process", on(resultHasText("/model", "some-other-model-of-our-own"), exitWith(1))).inRevisions(toTool...),
+		newFaultWithState(reason+"unknown-refused", "the server refuses a sampling result with an unknown stopReason", on(resultHasText("/stopReason", "somethingElse"), replaceByError)).inRevisions(toTool...),
+		newFaultWithState(reason+"missing-refused", "the server refuses a sampling result without stopReason", on(resultLacks("/stopReason"), replaceByError)).inRevisions(toTool...),
+		newFaultWithState(reason+"missing-hangs", "after a sampling result without stopReason the server waits for ever", on(resultLacks("/stopReason"), dropFrame)).inRevisions(toTool...),
+		newFaultWithState(array+"refused", "the server refuses a sampling result whose content is an array", on(isArray, replaceByError)),
+		newFaultWithState(rejected+"dies", "a rejected sampling request ends the process", on(isErrorResponse, exitWith(1))).inRevisions(toTool...),
+		newFaultWithState(rejected+"hangs", "the server ignores the error for a rejected sampling request", on(isErrorResponse, dropFrame)).inRevisions(toTool...),
+		newFaultWithState(validated+"no-content-dies", "a sampling result without content ends the process", on(resultLacks("/content"), exitWith(1))).inRevisions(toTool...),
+		newFaultWithState(validated+"no-content-hangs", "the server ignores a sampling result without content", on(resultLacks("/content"), dropFrame)).inRevisions(toTool...),
+		newFaultWithState(validated+"base64-dies", "a sampling result with an image that is not base64 ends the process", on(resultHasText("/content/data", "%%%"), exitWith(1))).inRevisions(toTool...),
 	}
 }
 
@@ -203,7 +203,7 @@ func wantsTools(m *wire.Message) bool {
 // legalOrder returns the legal variations in the order of sampling requests.
 func legalOrder() []*Fault {
 	return []*Fault{
-		newStatefulVariation("sampling-one-at-a-time", "a session has at most one pending sampling request", func() *refserver.Seams {
+		newVariationWithState("sampling-one-at-a-time", "a session has at most one pending sampling request", func() *refserver.Seams {
 			var turns sync.Map // by session: a channel of capacity 1 that serves as a lock
 			return combineSeams(markReadOnly("ask-sampling"), &refserver.Seams{Handle: func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error) {
 				if name, _ := wire.Text(wire.At(c.Params, "/name")); c.Method != spec.MethodToolsCall || name != "ask-sampling" {

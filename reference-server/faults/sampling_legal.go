@@ -15,11 +15,11 @@ func legalRequestShapes() []*Fault {
 	const log, progress, sampling, elicit = spec.MethodMessage, spec.MethodProgress, spec.MethodSampling, spec.MethodElicit
 	newer := sinceRevision(spec.V20250618)
 	form := func(e edit) *refserver.Seams {
-		return editSentParams(elicit, ifHas("requestedSchema", inMember("requestedSchema", e)))
+		return editSentParams(elicit, ifHas("requestedSchema", editMember("requestedSchema", e)))
 	}
-	field := func(e edit) *refserver.Seams { return form(inMember("properties", e)) }
+	field := func(e edit) *refserver.Seams { return form(editMember("properties", e)) }
 	return []*Fault{
-		newStatefulVariation("log-data", "log messages have data of every kind and loggers of any name", func() *refserver.Seams {
+		newVariationWithState("log-data", "log messages have data of every kind and loggers of any name", func() *refserver.Seams {
 			var n atomic.Int64
 			data := []any{nil, false, 0, rawJSON("1.50e+2"), "", []any{}, map[string]any{"a": []any{nil}}}
 			return editSentParams(log, func(p map[string]any) {
@@ -31,7 +31,7 @@ func legalRequestShapes() []*Fault {
 			})
 		}),
 		newVariation("notification-extras", "notifications have _meta and members that no revision defines", editAllSentParams(applyBoth(
-			inMember("_meta", setValue("com.example/at", 1)), setValue("x-more", nil)), log, progress, spec.MethodResourcesUpdated, spec.MethodToolsChanged, spec.MethodPromptsChanged,
+			editMember("_meta", setValue("com.example/at", 1)), setValue("x-more", nil)), log, progress, spec.MethodResourcesUpdated, spec.MethodToolsChanged, spec.MethodPromptsChanged,
 			spec.MethodResourcesChanged, spec.MethodElicitDone)),
 		newVariation("list-changed-params", "list_changed notifications have empty params", editAllSentParams(func(map[string]any) {},
 			spec.MethodToolsChanged, spec.MethodPromptsChanged, spec.MethodResourcesChanged)),
@@ -58,8 +58,8 @@ func legalRequestShapes() []*Fault {
 			p["modelPreferences"] = map[string]any{"hints": []any{map[string]any{}, map[string]any{"x": 1}}, "costPriority": rawJSON("1.0"), "speedPriority": 0}
 			p["maxTokens"], p["temperature"], p["systemPrompt"] = rawJSON("1e2"), rawJSON("-0.0"), ""
 		})),
-		newVariation("sampling-content-empty", "messages of sampling have an empty array as content", editSentParams(sampling, inItems("messages", setValue("content", []any{})))).inRevisions(spec.V20251125),
-		newVariation("sampling-content-one", "messages of sampling have an array of one block as content, with _meta", editSentParams(sampling, inItems("messages",
+		newVariation("sampling-content-empty", "messages of sampling have an empty array as content", editSentParams(sampling, editItems("messages", setValue("content", []any{})))).inRevisions(spec.V20251125),
+		newVariation("sampling-content-one", "messages of sampling have an array of one block as content, with _meta", editSentParams(sampling, editItems("messages",
 			setValue("content", rawJSON(`[{"type":"text","text":"","_meta":{},"annotations":{},"x":1}]`))))).inRevisions(spec.V20251125),
 		newVariation("form-empty", "a form has no fields", form(applyBoth(setValue("properties", map[string]any{}), setValue("required", []any{})))).inRevisions(newer...),
 		newVariation("form-odd", "form fields have no title, undefined members, empty strings and decimal bounds", field(func(p map[string]any) {

@@ -15,7 +15,7 @@ func sendSampling(e edit) *refserver.Seams {
 // sendSamplingContent sends a sampling request with one message; text is its content as raw
 // JSON.
 func sendSamplingContent(text string) *refserver.Seams {
-	return sendSampling(inItems("messages", setValue("content", rawJSON(text))))
+	return sendSampling(editItems("messages", setValue("content", rawJSON(text))))
 }
 
 func samplingShapeFaults() []*Fault {
@@ -36,20 +36,20 @@ func samplingShapeFaults() []*Fault {
 		newFault(request+"context-all", "sampling has includeContext all", sendSampling(setValue("includeContext", "all"))),
 		newFault(request+"stop-text", "the stopSequences of sampling are a string", sendSampling(setValue("stopSequences", "\n"))),
 		newFault(request+"system-prompt-null", "the systemPrompt of sampling is null", sendSampling(setValue("systemPrompt", nil))),
-		newFault(request+"hints-names", "the hints of sampling are strings", sendSampling(inMember("modelPreferences", setValue("hints", []any{"small"})))),
+		newFault(request+"hints-names", "the hints of sampling are strings", sendSampling(editMember("modelPreferences", setValue("hints", []any{"small"})))),
 		newFault(request+"metadata-text", "the metadata of sampling is a string", sendSampling(setValue("metadata", "x"))),
 		newFault(request+"tools-object", "the tools of sampling are an object keyed by name", sendSampling(setValue("tools", rawJSON(`{"look":{"inputSchema":{"type":"object"}}}`)))).inRevisions(spec.V20251125),
 		newFault(request+"tool-choice-word", "the toolChoice of sampling is a string", sendSampling(setValue("toolChoice", "auto"))).inRevisions(spec.V20251125),
 		newFault(request+"tool-choice-any", "the toolChoice of sampling has the mode any", sendSampling(setValue("toolChoice", map[string]any{"mode": "any"}))).inRevisions(spec.V20251125),
 		newFault("sampling.tools.definitions-valid/unknown-type", "a tool of sampling has a type that does not exist",
 			tool(`{"name":"look","inputSchema":{"type":"object","properties":{"at":{"type":"text"}}}}`)),
-		newFault("sampling.priorities.range/percent", "the cost priority of sampling is 80", sendSampling(inMember("modelPreferences", setValue("costPriority", 80)))),
-		newFault("sampling.priorities.range/negative", "the speed priority of sampling is -1", sendSampling(inMember("modelPreferences", setValue("speedPriority", -1)))),
-		newFault("sampling.priorities.range/above", "the intelligence priority of sampling is 1.1", sendSampling(inMember("modelPreferences", setValue("intelligencePriority", rawJSON("1.1"))))),
+		newFault("sampling.priorities.range/percent", "the cost priority of sampling is 80", sendSampling(editMember("modelPreferences", setValue("costPriority", 80)))),
+		newFault("sampling.priorities.range/negative", "the speed priority of sampling is -1", sendSampling(editMember("modelPreferences", setValue("speedPriority", -1)))),
+		newFault("sampling.priorities.range/above", "the intelligence priority of sampling is 1.1", sendSampling(editMember("modelPreferences", setValue("intelligencePriority", rawJSON("1.1"))))),
 
-		newFault(role+"system", "a message of sampling has the role system", sendSampling(inItems("messages", setValue("role", "system")))),
-		newFault(role+"missing", "a message of sampling has no role", sendSampling(inItems("messages", omitMembers("role")))),
-		newFault(role+"no-content", "a message of sampling has no content", sendSampling(inItems("messages", omitMembers("content")))),
+		newFault(role+"system", "a message of sampling has the role system", sendSampling(editItems("messages", setValue("role", "system")))),
+		newFault(role+"missing", "a message of sampling has no role", sendSampling(editItems("messages", omitMembers("role")))),
+		newFault(role+"no-content", "a message of sampling has no content", sendSampling(editItems("messages", omitMembers("content")))),
 		newFault(oldest+"audio", "a sampling message contains audio, which a later revision introduced", sendSamplingContent(audio)),
 		newFault(oldest+"array", "a sampling message has an array of blocks, which a later revision introduced", sendSamplingContent("["+image+"]")),
 		newFault(oldest+"resource", "a message of sampling is an embedded resource", sendSamplingContent(resource)),

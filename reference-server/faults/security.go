@@ -22,10 +22,10 @@ func foreignSessionFaults() []*Fault {
 			Protection: refserver.ProtectionSeams{Verify: func(v *refserver.Verification) { v.Audience = false }},
 		})).inRevisions(spec.V20250326),
 		withTwoUsers(newFault("security.session.bound-to-user/any-user", "a session can be used by every user", &refserver.Seams{Protection: anyUser})),
-		withTwoUsers(newStatefulFault("security.session.bound-to-user/ends", "every user can end a session", func() *refserver.Seams {
+		withTwoUsers(newFaultWithState("security.session.bound-to-user/ends", "every user can end a session", func() *refserver.Seams {
 			return &refserver.Seams{Protection: anyUser, HTTP: refuseForeign(http.MethodPost, http.MethodGet)}
 		})),
-		withTwoUsers(newStatefulFault("security.session.bound-to-user/listens", "every user can open the event stream of a session", func() *refserver.Seams {
+		withTwoUsers(newFaultWithState("security.session.bound-to-user/listens", "every user can open the event stream of a session", func() *refserver.Seams {
 			return &refserver.Seams{Protection: anyUser, HTTP: refuseForeign(http.MethodPost, http.MethodDelete)}
 		})),
 	}
@@ -55,10 +55,10 @@ func refuseForeign(methods ...string) func(w http.ResponseWriter, r *http.Reques
 
 func legalUsers() []*Fault {
 	return []*Fault{
-		withTwoUsers(newStatefulVariation("users-forbidden", "a foreign session is refused with 403", func() *refserver.Seams {
+		withTwoUsers(newVariationWithState("users-forbidden", "a foreign session is refused with 403", func() *refserver.Seams {
 			return &refserver.Seams{HTTP: refuseForeign(http.MethodPost)}
 		})),
-		withTwoUsers(newStatefulVariation("users-own-namespaces", "a request with the id of another user's session gets a session of its own user", serveForeignSessions)),
+		withTwoUsers(newVariationWithState("users-own-namespaces", "a request with the id of another user's session gets a session of its own user", serveForeignSessions)),
 	}
 }
 

@@ -111,9 +111,9 @@ func objections(t *testing.T, seams func() refserver.Seams, r spec.Revision) (fo
 		for i := range s.messages {
 			m := &s.messages[i]
 			method := s.method + m.Method
-			object(method, v.Message(m, s.method))
+			object(method, v.CheckMessage(m, s.method))
 			if got := wire.At(m.Result(), "/structuredContent"); s.method == spec.MethodToolsCall && got.Kind() == '{' {
-				outputs = append(outputs, v.CheckStructured(outputSchema, got)...)
+				outputs = append(outputs, v.CheckStructuredContent(outputSchema, got)...)
 			}
 		}
 	}

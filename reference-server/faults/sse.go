@@ -72,7 +72,7 @@ func sseFaults() []*Fault {
 		newFault("sse.endpoint-same-origin/port", "the endpoint is on another port", editEndpoint(func(uri string) string { return "http://127.0.0.1:1" + uri })).unreachable(),
 		newFault(asEvents+"response", "messages are in events of type response", typed("response")),
 		newFault(asEvents+"data", "messages are in events of type data", typed("data")),
-		newStatefulFault(asEvents+"in-body", "responses are in the body of the POST", respondInBody),
+		newFaultWithState(asEvents+"in-body", "responses are in the body of the POST", respondInBody),
 		newFault(media+"plain", "the stream has the content type text/plain", setContentType(opensListeningStream, streamType, "text/plain; charset=utf-8")).unreachable(),
 		newFault(media+"json", "the stream has the content type application/json", setContentType(opensListeningStream, streamType, jsonType)).unreachable(),
 		newFault(text+"latin-1", "text is not encoded as UTF-8", answering(func(b []byte) []byte {
@@ -83,9 +83,9 @@ func sseFaults() []*Fault {
 			return append(bytes.TrimSuffix(b, []byte("\n")), "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"level\":\"info\",\"data\":1}}\n\n"...)
 		})),
 		newFault(gone+"accepted", "messages for a closed stream get 202", editStatus(isPost, replaceStatus(http.StatusNotFound, http.StatusAccepted))),
-		newStatefulFault("sse.response-on-own-stream/newest", "responses are sent on the newest stream", useNewestStream).withOwnServer(),
-		newStatefulFault("sse.multiple-clients/mixed-up", "clients whose requests have the same id get the same response", shareResponses),
-		newStatefulFault("sse.multiple-clients/refused", "the server refuses a third concurrent client", func() *refserver.Seams {
+		newFaultWithState("sse.response-on-own-stream/newest", "responses are sent on the newest stream", useNewestStream).withOwnServer(),
+		newFaultWithState("sse.multiple-clients/mixed-up", "clients whose requests have the same id get the same response", shareResponses),
+		newFaultWithState("sse.multiple-clients/refused", "the server refuses a third concurrent client", func() *refserver.Seams {
 			var mu sync.Mutex
 			open := 0
 			return onExchange(opensListeningStream, func(v *exchange) {

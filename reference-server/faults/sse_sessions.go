@@ -18,11 +18,11 @@ func sseCrossingFaults() []*Fault {
 		return func() *refserver.Seams { return combineSeams(markReadOnly(tool), seams()) }
 	}
 	return []*Fault{
-		newStatefulFault("sse.multiple-clients/crossed", "a response is sent to the client that last used its id", with("slow", routeByCallIDOverSSE)),
-		newStatefulFault("sse.response-on-own-stream/cancels", "a cancellation cancels requests with its id in all sessions", with("slow", func() *refserver.Seams {
+		newFaultWithState("sse.multiple-clients/crossed", "a response is sent to the client that last used its id", with("slow", routeByCallIDOverSSE)),
+		newFaultWithState("sse.response-on-own-stream/cancels", "a cancellation cancels requests with its id in all sessions", with("slow", func() *refserver.Seams {
 			return applyToAllSessions(isCancelling)
 		})),
-		newStatefulFault("sse.response-on-own-stream/replies-crossed", "one client's response is delivered to another session", with("ask-sampling", swapClientResponses)),
+		newFaultWithState("sse.response-on-own-stream/replies-crossed", "one client's response is delivered to another session", with("ask-sampling", swapClientResponses)),
 	}
 }
 
@@ -58,10 +58,10 @@ func routeByCallIDOverSSE() *refserver.Seams {
 // sseLeakFaults is like leakFaults, but for HTTP with SSE.
 func sseLeakFaults() []*Fault {
 	return []*Fault{
-		newStatefulFault("sse.response-on-own-stream/log-level", "one client's log level applies to all sessions", func() *refserver.Seams {
+		newFaultWithState("sse.response-on-own-stream/log-level", "one client's log level applies to all sessions", func() *refserver.Seams {
 			return combineSeams(markReadOnly("log"), applyToAllSessions(hasRequestOf(spec.MethodSetLevel)))
 		}),
-		newStatefulFault("sse.response-on-own-stream/logs", "log messages are sent on all streams", func() *refserver.Seams {
+		newFaultWithState("sse.response-on-own-stream/logs", "log messages are sent on all streams", func() *refserver.Seams {
 			return combineSeams(markReadOnly("log"), sendToAllStreams(wire.Notification, spec.MethodMessage))
 		}),
 	}

@@ -91,13 +91,13 @@ func askIfUndeclared(capability, member string, input map[string]any) *refserver
 func earlierRequestFaults() []*Fault {
 	const prior, undeclared = "stateless.no-prior-request-context/", "stateless.no-undeclared-capability/"
 	return []*Fault{
-		newStatefulFault(prior+"capabilities", "a request without capabilities gets those of an earlier request", func() *refserver.Seams {
+		newFaultWithState(prior+"capabilities", "a request without capabilities gets those of an earlier request", func() *refserver.Seams {
 			return useLastMeta(spec.MetaClientCapabilities, lacksMeta(spec.MetaClientCapabilities))
 		}),
-		newStatefulFault(prior+"version", "a request without a version gets that of an earlier request", func() *refserver.Seams {
+		newFaultWithState(prior+"version", "a request without a version gets that of an earlier request", func() *refserver.Seams {
 			return useLastMeta(spec.MetaVersion, lacksMeta(spec.MetaVersion))
 		}).statelessOnly(),
-		newStatefulFault(prior+"shorter-list", "lists lack their first item before server/discover", func() *refserver.Seams {
+		newFaultWithState(prior+"shorter-list", "lists lack their first item before server/discover", func() *refserver.Seams {
 			var discovered atomic.Bool
 			return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				result, err := next(c)
@@ -115,10 +115,10 @@ func earlierRequestFaults() []*Fault {
 				return r, nil
 			})
 		}).overTransports(spec.Stdio),
-		newStatefulFault(prior+"discover-first", "nothing is served before server/discover", func() *refserver.Seams {
+		newFaultWithState(prior+"discover-first", "nothing is served before server/discover", func() *refserver.Seams {
 			return refuseBeforeDiscover("Send server/discover first")
 		}),
-		newStatefulFault("stateless.no-initialize-needed/demanded", "requests before server/discover get an error that demands initialize", func() *refserver.Seams {
+		newFaultWithState("stateless.no-initialize-needed/demanded", "requests before server/discover get an error that demands initialize", func() *refserver.Seams {
 			return refuseBeforeDiscover("Server not initialized")
 		}),
 		newFault(undeclared+"second-round", "a second round requires sampling from a client that does not declare it", askIfUndeclared("sampling", "/inputResponses", map[string]any{
@@ -127,10 +127,10 @@ func earlierRequestFaults() []*Fault {
 		newFault(undeclared+"retry", "a retry requires elicitation from a client that no longer declares it", askIfUndeclared("elicitation", "/requestState", map[string]any{
 			"method": spec.MethodElicit, "params": map[string]any{"mode": "form", "message": "Which?", "requestedSchema": map[string]any{"type": "object", "properties": map[string]any{}}},
 		})),
-		newStatefulFault(undeclared+"remembered", "capabilities of an earlier request count for later ones", func() *refserver.Seams {
+		newFaultWithState(undeclared+"remembered", "capabilities of an earlier request count for later ones", func() *refserver.Seams {
 			return useLastMeta(spec.MetaClientCapabilities, func(c *refserver.Call) bool { return string(metaOf(c)[spec.MetaClientCapabilities]) == "{}" })
 		}),
-		newStatefulFault("stateless.multiple-conversations/first-client", "a connection serves only the client whose request came first", func() *refserver.Seams {
+		newFaultWithState("stateless.multiple-conversations/first-client", "a connection serves only the client whose request came first", func() *refserver.Seams {
 			var first atomic.Value
 			return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				if name := clientName(c); name != "" && !first.CompareAndSwap(nil, name) && first.Load() != name {
@@ -139,7 +139,7 @@ func earlierRequestFaults() []*Fault {
 				return next(c)
 			})
 		}),
-		newStatefulFault("stateless.multiple-conversations/one-set-of-capabilities", "a connection serves only requests with the capabilities of the first, except tools/call", func() *refserver.Seams {
+		newFaultWithState("stateless.multiple-conversations/one-set-of-capabilities", "a connection serves only requests with the capabilities of the first, except tools/call", func() *refserver.Seams {
 			var first atomic.Value
 			return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				own := string(metaOf(c)[spec.MetaClientCapabilities])
@@ -149,7 +149,7 @@ func earlierRequestFaults() []*Fault {
 				return next(c)
 			})
 		}),
-		newStatefulFault("stateless.no-same-connection/cursors", "a cursor is accepted only on the connection on which it was sent", refuseForeignCursors).overTransports(spec.StreamableHTTP),
+		newFaultWithState("stateless.no-same-connection/cursors", "a cursor is accepted only on the connection on which it was sent", refuseForeignCursors).overTransports(spec.StreamableHTTP),
 	}
 }
 
@@ -202,7 +202,7 @@ func refuseBeforeDiscover(message string) *refserver.Seams {
 // server that sends requests or does not know subscriptions/listen.
 func resultFaults() []*Fault {
 	const kind, known, info, asked = "stateless.result-type/", "stateless.result-type-known/", "stateless.server-info/", "stateless.no-server-requests/"
-	unnamed := inMember("_meta", omitMembers(spec.MetaServerInfo))
+	unnamed := editMember("_meta", omitMembers(spec.MetaServerInfo))
 	calls := ofMethods(spec.MethodToolsCall)
 	return []*Fault{
 		newFault(kind+"missing", "no result has a resultType", editStatelessResult(always, omitMembers("resultType"))),
@@ -289,9 +289,9 @@ func legalStateless() []*Fault {
 	return limitRevisions(spec.StatelessRevisions(),
 		newVariation("more-in-results", "results have members and metadata that the revision does not know", editStatelessResult(always, func(r map[string]any) {
 			r["com.example/more"] = map[string]any{"a": 1}
-			inMember("_meta", setValue("com.example/more", true))(r)
+			editMember("_meta", setValue("com.example/more", true))(r)
 		})),
-		newVariation("server-info-in-full", "the server names itself with title, website and icons", editStatelessResult(always, inMember("_meta", inMember(spec.MetaServerInfo, func(m map[string]any) {
+		newVariation("server-info-in-full", "the server names itself with title, website and icons", editStatelessResult(always, editMember("_meta", editMember(spec.MetaServerInfo, func(m map[string]any) {
 			m["title"], m["websiteUrl"] = "A Server", "https://example.com/"
 		})))),
 		newVariation("errors-in-other-words", "errors on metadata have other messages, and data", editStatelessErrors(spec.CodeInvalidParams, not(both(not(lacksMeta(spec.MetaVersion)), not(lacksMeta(spec.MetaClientCapabilities)))), func(e *refserver.Error) {

@@ -70,7 +70,7 @@ func stdioFaults() []*Fault {
 		newFault("stdio.exit-on-stdin-close-2024-11-05/stays", "the server does not exit when stdin is closed, only after SIGTERM", onEnd(func(_ *refserver.Process, why refserver.EndReason) (int, bool) {
 			return 0, why != refserver.InputClosed
 		})),
-		newStatefulFault("stdio.exit-on-stdin-close-2024-11-05/after-work", "after resources/subscribe the server does not exit when stdin is closed", func() *refserver.Seams {
+		newFaultWithState("stdio.exit-on-stdin-close-2024-11-05/after-work", "after resources/subscribe the server does not exit when stdin is closed", func() *refserver.Seams {
 			var subscribed atomic.Bool
 			return combineSeams(WrapHandler(spec.MethodResourcesSubscribe, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				subscribed.Store(true)
@@ -79,14 +79,14 @@ func stdioFaults() []*Fault {
 				return 0, why != refserver.InputClosed || !subscribed.Load()
 			}))
 		}),
-		newStatefulFault("stdio.exit-on-stdin-close-2024-11-05/after-asking", "after a request to the client the server does not exit when stdin is closed", func() *refserver.Seams {
+		newFaultWithState("stdio.exit-on-stdin-close-2024-11-05/after-asking", "after a request to the client the server does not exit when stdin is closed", func() *refserver.Seams {
 			var asked atomic.Bool
 			return combineSeams(EditOutgoing(func(o *refserver.Out) bool { return o.Kind == refserver.OutRequest }, func(*refserver.Out) { asked.Store(true) }),
 				onEnd(func(_ *refserver.Process, why refserver.EndReason) (int, bool) {
 					return 0, why != refserver.InputClosed || !asked.Load()
 				}))
 		}).inRevisions(revisionsWithReadOnlyHint()...),
-		newStatefulFault("stdio.exit-on-stdin-close-2024-11-05/during-call", "during a tools/call the server does not exit when stdin is closed", func() *refserver.Seams {
+		newFaultWithState("stdio.exit-on-stdin-close-2024-11-05/during-call", "during a tools/call the server does not exit when stdin is closed", func() *refserver.Seams {
 			var running atomic.Int32
 			return combineSeams(WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				running.Add(1)
@@ -103,8 +103,8 @@ func stdioFaults() []*Fault {
 		newFault("stdio.partial-utf8/each-read-decoded", "a character split over two reads is lost", editInput(func(chunk []byte) []byte {
 			return []byte(strings.ToValidUTF8(string(chunk), string(utf8.RuneError)))
 		})),
-		newStatefulFault("stdio.stdout-only-messages/torn", "long responses are written in two chunks, and other messages get between them", splitLongWrites),
-		newStatefulFault("stdio.exit-on-stdin-close-2024-11-05/cancelled", "after the cancellation of a request in flight the server does not exit when stdin is closed", func() *refserver.Seams {
+		newFaultWithState("stdio.stdout-only-messages/torn", "long responses are written in two chunks, and other messages get between them", splitLongWrites),
+		newFaultWithState("stdio.exit-on-stdin-close-2024-11-05/cancelled", "after the cancellation of a request in flight the server does not exit when stdin is closed", func() *refserver.Seams {
 			var stays atomic.Bool
 			t := newCallTracker()
 			seams := combineSeams(delayRequests(longDelay), t.seams(), onCancellation(func(n *refserver.Notification, next func(*refserver.Notification)) {

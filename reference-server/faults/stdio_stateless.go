@@ -14,7 +14,7 @@ func statelessStdioFaults() []*Fault {
 		newFault(exits+"stays", "the server does not exit when stdin is closed, only after SIGTERM", onEnd(func(_ *refserver.Process, why refserver.EndReason) (int, bool) {
 			return 0, why != refserver.InputClosed
 		})),
-		newStatefulFault(exits+"subscribed", "after subscriptions/listen the server does not exit when stdin is closed", func() *refserver.Seams {
+		newFaultWithState(exits+"subscribed", "after subscriptions/listen the server does not exit when stdin is closed", func() *refserver.Seams {
 			var subscribed atomic.Bool
 			return combineSeams(WrapHandler(spec.MethodListen, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				subscribed.Store(true)

@@ -16,9 +16,9 @@ import (
 func crossingFaults() []*Fault {
 	const several, isolated = "streamable-http.multiple-clients/", "streamable-http.session-isolation/"
 	return []*Fault{
-		newStatefulFault(several+"crossed", "a response is sent to the client that last used its id", routeByCallID),
-		newStatefulFault(isolated+"cancels", "a cancellation cancels requests with its id in all sessions", func() *refserver.Seams { return applyToAllSessions(isCancelling) }),
-		newStatefulFault(isolated+"replies-crossed", "one client's response is delivered to another session", swapClientResponses),
+		newFaultWithState(several+"crossed", "a response is sent to the client that last used its id", routeByCallID),
+		newFaultWithState(isolated+"cancels", "a cancellation cancels requests with its id in all sessions", func() *refserver.Seams { return applyToAllSessions(isCancelling) }),
+		newFaultWithState(isolated+"replies-crossed", "one client's response is delivered to another session", swapClientResponses),
 	}
 }
 
@@ -156,7 +156,7 @@ func swapClientResponses() *refserver.Seams {
 // legalCrossing returns the legal variations in what concurrent sessions share.
 func legalCrossing() []*Fault {
 	return []*Fault{
-		newStatefulVariation("http-changes-for-all", "list_changed is also sent to another session", func() *refserver.Seams {
+		newVariationWithState("http-changes-for-all", "list_changed is also sent to another session", func() *refserver.Seams {
 			e := newListeningStreams()
 			return combineSeams(markReadOnly("trigger-list-changed"), editResponses(anyExchange, func(v *exchange, r *responseEditor) {
 				session := v.r.Header.Get(sessionHeader)
@@ -173,7 +173,7 @@ func legalCrossing() []*Fault {
 				}
 			}))
 		}),
-		newStatefulVariation("http-one-at-a-time", "lists and pings of all sessions run one at a time", func() *refserver.Seams {
+		newVariationWithState("http-one-at-a-time", "lists and pings of all sessions run one at a time", func() *refserver.Seams {
 			var mu sync.Mutex
 			return onExchange(hasRequestOf(spec.MethodToolsList, spec.MethodPing, spec.MethodPromptsList, spec.MethodResourcesList), func(v *exchange) {
 				mu.Lock()

@@ -263,7 +263,7 @@ func statelessStreamFaults() []*Fault {
 			}
 			return b
 		})),
-		newFault(ends+"open", "streams stay open after the response", onExchange(func(v *exchange) bool { return isModern(v) && callsSlow(v) }, func(v *exchange) {
+		newFault(ends+"open", "streams stay open after the response", onExchange(func(v *exchange) bool { return isModern(v) && callsSlowTool(v) }, func(v *exchange) {
 			v.serve()
 			if http.NewResponseController(v.w).Flush() == nil {
 				<-v.r.Context().Done()

@@ -14,19 +14,19 @@ import (
 func leakFaults() []*Fault {
 	const isolated = "streamable-http.session-isolation/"
 	return []*Fault{
-		newStatefulFault(isolated+"log-level", "one client's log level applies to all sessions", func() *refserver.Seams {
+		newFaultWithState(isolated+"log-level", "one client's log level applies to all sessions", func() *refserver.Seams {
 			return applyToAllSessions(hasRequestOf(spec.MethodSetLevel))
 		}),
-		newStatefulFault(isolated+"logs", "log messages are also sent to another session", func() *refserver.Seams {
+		newFaultWithState(isolated+"logs", "log messages are also sent to another session", func() *refserver.Seams {
 			return sendToOtherSession(true, wire.Notification, spec.MethodMessage)
 		}),
-		newStatefulFault(isolated+"asked-of-all", "requests to one session's client are also sent to another", func() *refserver.Seams {
+		newFaultWithState(isolated+"asked-of-all", "requests to one session's client are also sent to another", func() *refserver.Seams {
 			return sendToOtherSession(true, wire.Request, spec.MethodSampling, spec.MethodElicit, spec.MethodRootsList)
 		}),
-		newStatefulFault(isolated+"asked-elsewhere", "requests to one session's client are sent to another instead", func() *refserver.Seams {
+		newFaultWithState(isolated+"asked-elsewhere", "requests to one session's client are sent to another instead", func() *refserver.Seams {
 			return sendToOtherSession(false, wire.Request, spec.MethodSampling, spec.MethodElicit, spec.MethodRootsList)
 		}),
-		newStatefulFault(isolated+"revision", "the latest negotiated revision applies to tools/list in all sessions", func() *refserver.Seams {
+		newFaultWithState(isolated+"revision", "the latest negotiated revision applies to tools/list in all sessions", func() *refserver.Seams {
 			known := &sessionList{}
 			var mu sync.Mutex
 			version := ""
@@ -43,10 +43,10 @@ func leakFaults() []*Fault {
 				known.track(v, r)
 			})
 		}),
-		newStatefulFault(isolated+"unsubscribed", "one client's unsubscribe ends the subscriptions of all sessions", func() *refserver.Seams {
+		newFaultWithState(isolated+"unsubscribed", "one client's unsubscribe ends the subscriptions of all sessions", func() *refserver.Seams {
 			return combineSeams(markReadOnly("update-resource"), applyToAllSessions(hasRequestOf(spec.MethodResourcesUnsubscribe)))
 		}),
-		newStatefulFault(isolated+"all-end", "the end of one session ends all sessions", endAllSessions),
+		newFaultWithState(isolated+"all-end", "the end of one session ends all sessions", endAllSessions),
 	}
 }
 
@@ -145,7 +145,7 @@ func endAllSessions() *refserver.Seams {
 // legalLeaks returns the legal variations in what a server sends to all sessions.
 func legalLeaks() []*Fault {
 	return []*Fault{
-		newStatefulVariation("http-log-for-all", "the server sends log messages to all sessions now and then", func() *refserver.Seams {
+		newVariationWithState("http-log-for-all", "the server sends log messages to all sessions now and then", func() *refserver.Seams {
 			e := newListeningStreams()
 			return editResponses(anyExchange, func(v *exchange, r *responseEditor) {
 				if !opensListeningStream(v) {

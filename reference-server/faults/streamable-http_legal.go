@@ -85,8 +85,8 @@ func legalHTTPResponses() []*Fault {
 		})),
 		newVariation("events-crlf", "the lines of events end in CR LF", ended("\r\n")),
 		newVariation("events-cr", "the lines of events end in CR", ended("\r")),
-		newStatefulVariation("events-bom", "streams begin with a byte order mark", opening("\ufeff")),
-		newStatefulVariation("events-comments-first", "streams begin with comments and blank lines", opening(": welcome\n\n:\n\n\n")),
+		newVariationWithState("events-bom", "streams begin with a byte order mark", opening("\ufeff")),
+		newVariationWithState("events-comments-first", "streams begin with comments and blank lines", opening(": welcome\n\n:\n\n\n")),
 		newVariation("events-comments", "streams contain comments in and between events", always(func(b []byte) []byte {
 			return append([]byte(": here comes one\n:data: x\n"), append(b, ": keep-alive\n\n"...)...)
 		})),
@@ -154,23 +154,23 @@ func legalStreamable() []*Fault {
 			}
 		})),
 		newVariation("http-streams", "the most common requests get streams", respondWithStreams()),
-		newStatefulVariation("http-no-sessions", "the server uses no session ids", withoutSessionIDs).withOwnServer(),
-		newStatefulVariation("http-session-marks", "session ids contain every visible character", func() *refserver.Seams {
+		newVariationWithState("http-no-sessions", "the server uses no session ids", withoutSessionIDs).withOwnServer(),
+		newVariationWithState("http-session-marks", "session ids contain every visible character", func() *refserver.Seams {
 			return mapSessionIDs(func(_ int, id string) string { return "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~" + id })
 		}),
-		newStatefulVariation("http-session-times", "session ids are UUIDs of version 7", func() *refserver.Seams {
+		newVariationWithState("http-session-times", "session ids are UUIDs of version 7", func() *refserver.Seams {
 			return mapSessionIDs(func(_ int, id string) string {
 				now := fmt.Sprintf("%012x", time.Now().UnixMilli())
 				random := fmt.Sprintf("%x", sha256.Sum256([]byte(id)))
 				return now[:8] + "-" + now[8:] + "-7" + random[:3] + "-8" + random[3:6] + "-" + random[6:18]
 			})
 		}),
-		newStatefulVariation("http-session-signed", "session ids have a long common prefix, a counter and a signature", func() *refserver.Seams {
+		newVariationWithState("http-session-signed", "session ids have a long common prefix, a counter and a signature", func() *refserver.Seams {
 			return mapSessionIDs(func(n int, id string) string {
 				return fmt.Sprintf("session-number-0000000000-%d.%x", n, sha256.Sum256([]byte(id)))
 			})
 		}),
-		newStatefulVariation("http-session-long", "session ids have 1,040 characters", func() *refserver.Seams {
+		newVariationWithState("http-session-long", "session ids have 1,040 characters", func() *refserver.Seams {
 			return mapSessionIDs(func(_ int, id string) string { return strings.Repeat(id, 40) })
 		}),
 		newVariation("http-session-lower-case", "the session header is in lower case", editHeaders(anyExchange, func(h http.Header) {
@@ -201,7 +201,7 @@ func legalStreamable() []*Fault {
 			r.finish()
 		})),
 		newVariation("http-delete-202", "DELETE gets 202", editStatus(isDelete, replaceStatus(http.StatusNoContent, http.StatusAccepted))),
-		newStatefulVariation("http-delete-again", "DELETE of an ended session gets 204", func() *refserver.Seams {
+		newVariationWithState("http-delete-again", "DELETE of an ended session gets 204", func() *refserver.Seams {
 			var mu sync.Mutex
 			gone := map[string]bool{}
 			return onExchange(func(v *exchange) bool {
@@ -233,8 +233,8 @@ func legalStreamable() []*Fault {
 		newVariation("http-stray-refused", "responses to unknown requests get 400", onExchange(func(v *exchange) bool {
 			return v.frame != nil && len(v.frame.Messages) == 1 && isUnsolicitedResponse(v.frame.Messages[0].IsError())(nil, v.frame)
 		}, respondText(http.StatusBadRequest))),
-		newVariation("http-head", "HEAD gets the header of GET", onExchange(byMethod(http.MethodHead), respond(http.StatusOK, streamType, ""))),
-		newVariation("http-preflight", "OPTIONS lists the permitted methods", onExchange(byMethod(http.MethodOptions), func(v *exchange) {
+		newVariation("http-head", "HEAD gets the header of GET", onExchange(hasHTTPMethod(http.MethodHead), respond(http.StatusOK, streamType, ""))),
+		newVariation("http-preflight", "OPTIONS lists the permitted methods", onExchange(hasHTTPMethod(http.MethodOptions), func(v *exchange) {
 			v.w.Header().Set("Allow", "GET, POST, DELETE, OPTIONS")
 			v.w.WriteHeader(http.StatusNoContent)
 		})),
@@ -313,18 +313,18 @@ func legalStreams() []*Fault {
 				return append([]byte("retry: 20\n"), b...)
 			}
 			return b
-		}), onExchange(callsSlow, func(v *exchange) {
+		}), onExchange(callsSlowTool, func(v *exchange) {
 			ctx, cancel := context.WithTimeout(v.r.Context(), 30*time.Millisecond)
 			defer cancel()
 			v.r = v.r.WithContext(ctx)
 			v.serve()
 		}))).inRevisions(spec.V20251125),
-		newStatefulVariation("stream-listening-closed", "the server often closes the listening stream, which can be resumed", closing("retry: 30\n")).inRevisions(spec.V20251125),
-		newStatefulVariation("stream-listening-ends", "the server often ends the listening stream, and each GET opens a new one", endListeningStreams),
-		newStatefulVariation("stream-several", "of several listening streams the newest gets the notifications", func() *refserver.Seams { return broadcast(notifyNewest) }),
-		newStatefulVariation("stream-in-turn", "a call makes three changes, and each listening stream gets one", func() *refserver.Seams { return broadcast(notifyInTurn()) }),
+		newVariationWithState("stream-listening-closed", "the server often closes the listening stream, which can be resumed", closing("retry: 30\n")).inRevisions(spec.V20251125),
+		newVariationWithState("stream-listening-ends", "the server often ends the listening stream, and each GET opens a new one", endListeningStreams),
+		newVariationWithState("stream-several", "of several listening streams the newest gets the notifications", func() *refserver.Seams { return broadcast(notifyNewest) }),
+		newVariationWithState("stream-in-turn", "a call makes three changes, and each listening stream gets one", func() *refserver.Seams { return broadcast(notifyInTurn()) }),
 		newVariation("stream-newest", "a new listening stream replaces the old one, and resources may change", markReadOnly("update-resource")),
-		newStatefulVariation("stream-strange-ids", "the server ignores an unknown event id", ignoreUnknownEventIDs),
+		newVariationWithState("stream-strange-ids", "the server ignores an unknown event id", ignoreUnknownEventIDs),
 		newVariation("stream-ids-opaque", "event ids contain unusual characters", prefixEventIDs()),
 	}
 }

@@ -20,7 +20,7 @@ func legalRefusals() []*Fault {
 		newVariation("http-unknown-notification-400", "an unknown notification gets 400, also within a batch", onExchange(hasUnknownNotification, refuse)),
 		newVariation("http-damaged-batch-400", "a batch with an invalid member gets 400", onExchange(isDamagedBatch, refuse)).inRevisions(spec.V20250326),
 		newVariation("http-large-closes", "the server closes the connection on a body of more than 300 kB", onExchange(isLargeBody, closeWithoutResponse)),
-		newStatefulVariation("http-rate-limited", "every third POST gets 429, after the first few", refuseEveryThird),
+		newVariationWithState("http-rate-limited", "every third POST gets 429, after the first few", refuseEveryThird),
 	}
 }
 

@@ -34,24 +34,24 @@ func sessionFaults() []*Fault {
 		}
 	}
 	return []*Fault{
-		newStatefulFault(charset+"space", "session ids contain a space", named(func(_ int, id string) string { return id[:10] + " " + id[10:] })),
-		newStatefulFault(charset+"latin-1", "session ids contain non-ASCII characters", named(func(_ int, id string) string { return "s\xe9ance-" + id })),
-		newStatefulFault(charset+"utf-8", "session ids contain non-ASCII characters in UTF-8", named(func(_ int, id string) string { return "séance-" + id })),
-		newStatefulFault(unique+"counter", "session ids are consecutive numbers", named(func(n int, _ string) string { return strconv.Itoa(n) })),
-		newStatefulFault(unique+"long-counter", "session ids are long and end in consecutive numbers", named(func(n int, _ string) string { return "session-number-0000000000-" + strconv.Itoa(n) })),
-		newStatefulFault(unique+"uuid-counter", "session ids are consecutive UUIDs", named(func(n int, _ string) string {
+		newFaultWithState(charset+"space", "session ids contain a space", named(func(_ int, id string) string { return id[:10] + " " + id[10:] })),
+		newFaultWithState(charset+"latin-1", "session ids contain non-ASCII characters", named(func(_ int, id string) string { return "s\xe9ance-" + id })),
+		newFaultWithState(charset+"utf-8", "session ids contain non-ASCII characters in UTF-8", named(func(_ int, id string) string { return "séance-" + id })),
+		newFaultWithState(unique+"counter", "session ids are consecutive numbers", named(func(n int, _ string) string { return strconv.Itoa(n) })),
+		newFaultWithState(unique+"long-counter", "session ids are long and end in consecutive numbers", named(func(n int, _ string) string { return "session-number-0000000000-" + strconv.Itoa(n) })),
+		newFaultWithState(unique+"uuid-counter", "session ids are consecutive UUIDs", named(func(n int, _ string) string {
 			return "0f8fad5b-d9cb-469f-a165-" + fmt.Sprintf("%012x", 0x0708677289f0+n)
 		})),
-		newStatefulFault(unique+"short", "session ids have four letters", named(func(_ int, id string) string { return id[:4] })),
-		newStatefulFault(unique+"same", "all sessions have the same id", named(func(int, string) string { return "7d9f0a52-41d8-4b60-9e0c-5d2f8a1b6c34" })),
-		newStatefulFault(unique+"again", "a new session gets the id of an ended one", reuseSessionIDs),
+		newFaultWithState(unique+"short", "session ids have four letters", named(func(_ int, id string) string { return id[:4] })),
+		newFaultWithState(unique+"same", "all sessions have the same id", named(func(int, string) string { return "7d9f0a52-41d8-4b60-9e0c-5d2f8a1b6c34" })),
+		newFaultWithState(unique+"again", "a new session gets the id of an ended one", reuseSessionIDs),
 		newFault(required+"404", "requests without a session id get 404", onExchange(nameless, respondText(http.StatusNotFound))),
 		newFault(required+"get", "a GET without a session id opens a stream", openStreamWithoutSession("")),
 		newFault(required+"500", "requests without a session id get 500", onExchange(nameless, respondText(http.StatusInternalServerError))),
 		newFault(over+"served", "DELETE succeeds, but the session continues", onExchange(isDelete, respond(http.StatusNoContent, "", ""))),
-		newStatefulFault(over+"400", "requests with the id of an ended session get 400", ended(respondText(http.StatusBadRequest))),
-		newStatefulFault(over+"accepted", "messages with the id of an ended session get 202", ended(respond(http.StatusAccepted, "", ""))),
-		newStatefulFault("streamable-http.session-unknown-404/served", "the server accepts an unknown session id", func() *refserver.Seams {
+		newFaultWithState(over+"400", "requests with the id of an ended session get 400", ended(respondText(http.StatusBadRequest))),
+		newFaultWithState(over+"accepted", "messages with the id of an ended session get 202", ended(respond(http.StatusAccepted, "", ""))),
+		newFaultWithState("streamable-http.session-unknown-404/served", "the server accepts an unknown session id", func() *refserver.Seams {
 			m := &sessionList{}
 			return editResponses(anyExchange, func(v *exchange, r *responseEditor) {
 				if id := v.r.Header.Get(sessionHeader); id != "" && !m.has(id) && m.latest() != "" {
@@ -62,11 +62,11 @@ func sessionFaults() []*Fault {
 		}),
 		newFault("streamable-http.session-delete/500", "DELETE gets 500", onExchange(isDelete, respondText(http.StatusInternalServerError))),
 		newFault("streamable-http.session-delete/404", "DELETE gets 404, but the session continues", onExchange(isDelete, respondText(http.StatusNotFound))),
-		newStatefulFault("streamable-http.session-isolation/misdirected", "messages of one session are also sent to another", misdirectEvents),
+		newFaultWithState("streamable-http.session-isolation/misdirected", "messages of one session are also sent to another", misdirectEvents),
 		newFault("streamable-http.initialize-without-session/400", "initialize requires a session id", onExchange(func(v *exchange) bool {
 			return isInitialize(v) && v.r.Header.Get(sessionHeader) == ""
 		}, respondText(http.StatusBadRequest))).unreachable(),
-		newStatefulFault(several+"refused", "the server refuses a third concurrent client", func() *refserver.Seams {
+		newFaultWithState(several+"refused", "the server refuses a third concurrent client", func() *refserver.Seams {
 			m := &sessionList{}
 			return editResponses(anyExchange, func(v *exchange, r *responseEditor) {
 				m.track(v, r)
@@ -75,7 +75,7 @@ func sessionFaults() []*Fault {
 				}
 			})
 		}),
-		newStatefulFault(several+"mixed-up", "clients whose requests have the same id get the same response", shareResponses),
+		newFaultWithState(several+"mixed-up", "clients whose requests have the same id get the same response", shareResponses),
 	}
 }
 
@@ -132,7 +132,7 @@ func closingFaults() []*Fault {
 		}
 	}
 	return []*Fault{
-		newStatefulFault("streamable-http.session-terminated-404/closes", "a request with the id of an ended session gets no HTTP response", endedOnes(closeWithoutResponse)),
+		newFaultWithState("streamable-http.session-terminated-404/closes", "a request with the id of an ended session gets no HTTP response", endedOnes(closeWithoutResponse)),
 		newFault("streamable-http.version-header-invalid-400/closes", "a request with an unknown MCP-Protocol-Version gets no HTTP response", onExchange(func(v *exchange) bool {
 			version := v.r.Header.Get(versionHeader)
 			return version != "" && !spec.Revision(version).IsPublished()

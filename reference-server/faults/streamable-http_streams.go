@@ -36,11 +36,11 @@ func streamFaults() []*Fault {
 			}
 			return b
 		})),
-		newStatefulFault(delivered+"other-stream", "responses are sent on the stream of another request", func() *refserver.Seams {
+		newFaultWithState(delivered+"other-stream", "responses are sent on the stream of another request", func() *refserver.Seams {
 			return combineSeams(moveEventsToNextStream(eventHasResponse), editEvents(isPost, removeEventID))
 		}),
-		newFault(early+"resumed", "streams end before the response, which only a resumed stream has", editEvents(callsSlow, dropEvents(eventHasResponse))).inRevisions(older...),
-		newFault(early+"lost", "streams end before the response, which is never sent", editEvents(callsSlow, chainEdits(dropEvents(eventHasResponse), removeEventID))).inRevisions(older...),
+		newFault(early+"resumed", "streams end before the response, which only a resumed stream has", editEvents(callsSlowTool, dropEvents(eventHasResponse))).inRevisions(older...),
+		newFault(early+"lost", "streams end before the response, which is never sent", editEvents(callsSlowTool, chainEdits(dropEvents(eventHasResponse), removeEventID))).inRevisions(older...),
 
 		newFault(primed+"missing", "streams begin without an event id", editEvents(isPost, dropEvents(isPriming))),
 		newFault(primed+"with-data", "the first event of a stream has data", editEvents(isPost, func(b []byte) []byte {
@@ -55,7 +55,7 @@ func streamFaults() []*Fault {
 			}
 			return b
 		})),
-		newFault(retried+"closed", "the server closes the connection before the response, without a retry field", editEvents(callsSlow, dropEvents(eventHasResponse))),
+		newFault(retried+"closed", "the server closes the connection before the response, without a retry field", editEvents(callsSlowTool, dropEvents(eventHasResponse))),
 		newFault(ends+"more", "messages follow the response", editEvents(isPost, func(b []byte) []byte {
 			if eventHasResponse(b) {
 				return append(b, logEvent...)
@@ -68,7 +68,7 @@ func streamFaults() []*Fault {
 				<-v.r.Context().Done()
 			}
 		})),
-		newStatefulFault(relates+"progress", "progress is sent on the stream of another request", func() *refserver.Seams { return moveEventsToNextStream(eventHasProgress) }),
+		newFaultWithState(relates+"progress", "progress is sent on the stream of another request", func() *refserver.Seams { return moveEventsToNextStream(eventHasProgress) }),
 	}
 }
 
@@ -113,16 +113,16 @@ func listenFaults() []*Fault {
 			<-v.r.Context().Done() // a return would send the header
 		})).inRevisions(spec.V20250326, spec.V20250618),
 		newFault(opens+"202", "GET opens a stream with status 202", editStatus(opensListeningStream, replaceStatus(http.StatusOK, http.StatusAccepted))),
-		newStatefulFault(response+"moved", "responses are sent on the listening stream", func() *refserver.Seams { return divertEvents(eventHasResponse, false) }),
-		newStatefulFault(response+"all", "all messages are sent on the listening stream, and the stream of the POST gets none", func() *refserver.Seams {
+		newFaultWithState(response+"moved", "responses are sent on the listening stream", func() *refserver.Seams { return divertEvents(eventHasResponse, false) }),
+		newFaultWithState(response+"all", "all messages are sent on the listening stream, and the stream of the POST gets none", func() *refserver.Seams {
 			return divertEvents(func(event []byte) bool { return eventData(event) != nil }, false)
 		}),
-		newStatefulFault(unrelated+"progress", "progress is sent on the listening stream", func() *refserver.Seams { return divertEvents(eventHasProgress, false) }),
-		newStatefulFault(once+"responses", "responses are also sent on the listening stream", func() *refserver.Seams { return divertEvents(eventHasResponse, true) }),
-		newStatefulFault(once+"progress", "progress is also sent on the listening stream", func() *refserver.Seams { return divertEvents(eventHasProgress, true) }),
-		newStatefulFault(once+"requests", "requests of the server are also sent on the listening stream", func() *refserver.Seams { return divertEvents(is(wire.Request), true) }),
-		newStatefulFault(once+"changes", "notifications of changes are sent on all listening streams of a session", func() *refserver.Seams { return broadcast(notifyEach) }),
-		newStatefulFault("streamable-http.concurrent-streams/409", "the server refuses a second listening stream", func() *refserver.Seams {
+		newFaultWithState(unrelated+"progress", "progress is sent on the listening stream", func() *refserver.Seams { return divertEvents(eventHasProgress, false) }),
+		newFaultWithState(once+"responses", "responses are also sent on the listening stream", func() *refserver.Seams { return divertEvents(eventHasResponse, true) }),
+		newFaultWithState(once+"progress", "progress is also sent on the listening stream", func() *refserver.Seams { return divertEvents(eventHasProgress, true) }),
+		newFaultWithState(once+"requests", "requests of the server are also sent on the listening stream", func() *refserver.Seams { return divertEvents(is(wire.Request), true) }),
+		newFaultWithState(once+"changes", "notifications of changes are sent on all listening streams of a session", func() *refserver.Seams { return broadcast(notifyEach) }),
+		newFaultWithState("streamable-http.concurrent-streams/409", "the server refuses a second listening stream", func() *refserver.Seams {
 			var mu sync.Mutex
 			open := map[string]bool{}
 			return onExchange(opensListeningStream, func(v *exchange) {
@@ -142,7 +142,7 @@ func listenFaults() []*Fault {
 			})
 		}),
 		newFault("streamable-http.get-retry-before-close/closed", "slow calls are polled, and no connection has a retry field", combineSeams(
-			onExchange(callsSlow, func(v *exchange) {
+			onExchange(callsSlowTool, func(v *exchange) {
 				ctx, cancel := context.WithTimeout(v.r.Context(), briefly)
 				defer cancel()
 				v.r = v.r.WithContext(ctx)
@@ -155,7 +155,7 @@ var eventIDs = regexp.MustCompile(`(?m)^id: \d+-`)
 
 func resumeFaults() []*Fault {
 	const unique, viaGet = "streamable-http.event-id-unique/", "streamable-http.resume-via-get/"
-	unfinished := editEvents(callsSlow, dropEvents(eventHasResponse))
+	unfinished := editEvents(callsSlowTool, dropEvents(eventHasResponse))
 	return []*Fault{
 		newFault(unique+"each-stream", "event ids are unique only within a stream", editEvents(anyExchange, func(b []byte) []byte {
 			return eventIDs.ReplaceAll(b, []byte("id: "))
@@ -163,10 +163,10 @@ func resumeFaults() []*Fault {
 		newFault(unique+"constant", "all events have the same id", editEvents(anyExchange, func(b []byte) []byte {
 			return regexp.MustCompile(`(?m)^id: .*$`).ReplaceAll(b, []byte("id: 1"))
 		})),
-		newStatefulFault("streamable-http.no-cross-stream-replay/all", "a resumed stream replays events of all streams", func() *refserver.Seams {
+		newFaultWithState("streamable-http.no-cross-stream-replay/all", "a resumed stream replays events of all streams", func() *refserver.Seams {
 			return combineSeams(replayForeignEvents(), unfinished)
 		}),
-		newStatefulFault("streamable-http.no-cross-stream-replay/any-session", "a stream can be resumed from every session", resumeFromAnySession),
+		newFaultWithState("streamable-http.no-cross-stream-replay/any-session", "a stream can be resumed from every session", resumeFromAnySession),
 		newFault("streamable-http.last-event-id-replay/from-start", "a resumed stream begins from the start", combineSeams(unfinished, onExchange(isResume, func(v *exchange) {
 			stream, _, _ := strings.Cut(v.r.Header.Get(eventHeader), "-")
 			v.r.Header.Set(eventHeader, stream+"-0")
@@ -176,6 +176,6 @@ func resumeFaults() []*Fault {
 		newFault(viaGet+"404", "streams have event ids, but a GET that resumes gets 404", combineSeams(unfinished, onExchange(isResume, respondText(http.StatusNotFound)))),
 		newFault(viaGet+"500", "streams have event ids, but the server fails to resume them", combineSeams(unfinished, onExchange(isResume, respondText(http.StatusInternalServerError)))),
 		newFault(viaGet+"400", "streams have event ids, but can't be resumed", combineSeams(unfinished, onExchange(isResume, respondText(http.StatusBadRequest)))),
-		newStatefulFault("streamable-http.disconnect-not-cancel/fails", "a request fails when its connection breaks", failAfterDisconnect),
+		newFaultWithState("streamable-http.disconnect-not-cancel/fails", "a request fails when its connection breaks", failAfterDisconnect),
 	}
 }

@@ -17,12 +17,12 @@ func listenFilterFaults() []*Fault {
 	const present, value, types, uris = "subscriptions.id-on-notifications/", "subscriptions.id-value/", "subscriptions.only-requested-types/", "subscriptions.only-requested-resources/"
 	const without, required, refused = "subscriptions.change-notifications-only-on-listen/", "subscriptions.filter-required/", "subscriptions.error-response/"
 	agreeTo := func(e edit) *refserver.Seams {
-		return editSentParams(spec.MethodAcknowledged, inMember("notifications", e))
+		return editSentParams(spec.MethodAcknowledged, editMember("notifications", e))
 	}
 	return withChangingTools(
 		newFault(acked+"never", "subscriptions are not acknowledged", dropMessages(notifications(spec.MethodAcknowledged))),
 		newFault(acked+"ignored", "subscriptions/listen is ignored", suppressResponse(spec.MethodListen, always)),
-		newStatefulFault(acked+"second", "only the first subscription of a process is acknowledged", ignoreLaterSubscriptions),
+		newFaultWithState(acked+"second", "only the first subscription of a process is acknowledged", ignoreLaterSubscriptions),
 		newFault(acked+"no-filter", "the acknowledgement does not contain the filter that the server agrees to", editSentParams(spec.MethodAcknowledged, omitMembers("notifications"))),
 		newFault(acked+"result", "subscriptions/listen gets a result at once, and no acknowledgement", answerListen(false)),
 		newFault(acked+"refused", "subscriptions to resources get an error", refuseCalls(spec.MethodListen, func(c *refserver.Call) bool {
@@ -48,13 +48,13 @@ func listenFilterFaults() []*Fault {
 			delete(p, "_meta")
 		})),
 
-		newFault(value+"text", "subscriptionIds are strings", editSentParams(spec.MethodToolsChanged, inMember("_meta", func(m map[string]any) {
+		newFault(value+"text", "subscriptionIds are strings", editSentParams(spec.MethodToolsChanged, editMember("_meta", func(m map[string]any) {
 			m[spec.MetaSubscriptionID] = "id-" + string(wire.JSON(m[spec.MetaSubscriptionID]))
 		}))),
-		newFault(value+"own", "the server makes up a subscriptionId", editSentParams(spec.MethodAcknowledged, inMember("_meta", setValue(spec.MetaSubscriptionID, "5f0c7b1e")))).overTransports(spec.StreamableHTTP),
-		newFault(value+"other", "notifications of updates name another subscription", editSentParams(spec.MethodResourcesUpdated, inMember("_meta", setValue(spec.MetaSubscriptionID, 4711)))),
+		newFault(value+"own", "the server makes up a subscriptionId", editSentParams(spec.MethodAcknowledged, editMember("_meta", setValue(spec.MetaSubscriptionID, "5f0c7b1e")))).overTransports(spec.StreamableHTTP),
+		newFault(value+"other", "notifications of updates name another subscription", editSentParams(spec.MethodResourcesUpdated, editMember("_meta", setValue(spec.MetaSubscriptionID, 4711)))),
 
-		newStatefulFault(types+"first", "all notifications have the id of the first subscription", sendWithFirstID).overTransports(spec.Stdio),
+		newFaultWithState(types+"first", "all notifications have the id of the first subscription", sendWithFirstID).overTransports(spec.Stdio),
 		newFault(types+"all", "every subscription gets all types of notifications", editFilter(func(filter map[string]any) {
 			filter["toolsListChanged"], filter["promptsListChanged"], filter["resourcesListChanged"] = true, true, true
 		})),
@@ -81,25 +81,25 @@ func listenFilterFaults() []*Fault {
 		newFault("subscriptions.stays-open/at-once", "a subscription ends right after its acknowledgement", answerListen(true)),
 
 		newFault("subscriptions.client-cancel-stdio/ignored", "a subscription goes on when it is cancelled", ignoreCancellations()),
-		newStatefulFault("subscriptions.client-cancel-http/id-taken", "the id of a subscription whose stream was closed can't be used again", refuseUsedIDs).overTransports(spec.StreamableHTTP),
+		newFaultWithState("subscriptions.client-cancel-http/id-taken", "the id of a subscription whose stream was closed can't be used again", refuseUsedIDs).overTransports(spec.StreamableHTTP),
 
 		newFault("subscriptions.graceful-close-response/none", "on shutdown subscriptions/listen gets no response", dropMessages(Responses(spec.MethodListen))),
 		newFault("subscriptions.graceful-close-id/none", "the last result of a subscription has no subscriptionId", EditResult(spec.MethodListen, omitMembers("_meta"))),
-		newFault("subscriptions.graceful-close-id/other", "the last result of a subscription names another one", EditResult(spec.MethodListen, inMember("_meta", setValue(spec.MetaSubscriptionID, "other")))),
+		newFault("subscriptions.graceful-close-id/other", "the last result of a subscription names another one", EditResult(spec.MethodListen, editMember("_meta", setValue(spec.MetaSubscriptionID, "other")))),
 
 		newFault(required+"everything", "a subscription without a filter gets all notifications", withFilter(map[string]any{"toolsListChanged": true, "promptsListChanged": true, "resourcesListChanged": true})),
 		newFault(required+"nothing", "a subscription without a filter gets no notifications", withFilter(map[string]any{})),
 
 		newFault("subscriptions.http-sse/json", "subscriptions/listen gets a JSON body", answerListen(false)).overTransports(spec.StreamableHTTP),
 
-		newFault(refused+"capabilities", "a subscription without client capabilities is acknowledged", inCallMeta(spec.MethodListen, func(meta map[string]any) {
+		newFault(refused+"capabilities", "a subscription without client capabilities is acknowledged", editCallMeta(spec.MethodListen, func(meta map[string]any) {
 			if _, ok := meta[spec.MetaClientCapabilities].(map[string]any); !ok {
 				meta[spec.MetaClientCapabilities] = map[string]any{}
 			}
 		})),
 
-		newFault("subscriptions.id-absent-elsewhere/progress", "progress has a subscriptionId", editSentParams(spec.MethodProgress, inMember("_meta", setValue(spec.MetaSubscriptionID, 1)))),
-		newFault("subscriptions.id-absent-elsewhere/logs", "log messages have a subscriptionId", editSentParams(spec.MethodMessage, inMember("_meta", setValue(spec.MetaSubscriptionID, "log")))),
+		newFault("subscriptions.id-absent-elsewhere/progress", "progress has a subscriptionId", editSentParams(spec.MethodProgress, editMember("_meta", setValue(spec.MetaSubscriptionID, 1)))),
+		newFault("subscriptions.id-absent-elsewhere/logs", "log messages have a subscriptionId", editSentParams(spec.MethodMessage, editMember("_meta", setValue(spec.MetaSubscriptionID, "log")))),
 	)
 }
 
@@ -125,7 +125,7 @@ func legalSubscriptions() []*Fault {
 		newVariation("changes-twice", "each change is announced twice", EditOutgoing(isChange, func(o *refserver.Out) { o.Frames = append(o.Frames, o.Frames[0]) })),
 		newVariation("no-changes-declared", "no changes are declared, and none are acknowledged", combineSeams(
 			withholdListChanged("tools", "prompts", "resources"),
-			EditResult(spec.MethodDiscover, inMember("capabilities", inMember("resources", omitMembers("subscribe")))),
+			EditResult(spec.MethodDiscover, editMember("capabilities", editMember("resources", omitMembers("subscribe")))),
 			editFilter(func(filter map[string]any) { clear(filter) }))),
 		newVariation("updates-of-parts", "updates name a part of the resource", editSentParams(spec.MethodResourcesUpdated, func(p map[string]any) {
 			if uri, ok := p["uri"].(string); ok {
@@ -151,15 +151,15 @@ func isChange(o *refserver.Out) bool {
 
 // withholdListChanged removes listChanged from capabilities in server/discover.
 func withholdListChanged(capabilities ...string) *refserver.Seams {
-	return EditResult(spec.MethodDiscover, inMember("capabilities", func(all map[string]any) {
+	return EditResult(spec.MethodDiscover, editMember("capabilities", func(all map[string]any) {
 		for _, name := range capabilities {
-			inMember(name, omitMembers("listChanged"))(all)
+			editMember(name, omitMembers("listChanged"))(all)
 		}
 	}))
 }
 
-// editCall edits the params of the calls of a method.
-func editCall(method string, e edit) *refserver.Seams {
+// editParams edits the params of the calls of a method.
+func editParams(method string, e edit) *refserver.Seams {
 	return WrapHandler(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if c.Params.Kind() == '{' {
 			params := decodeObject(c.Params)
@@ -170,14 +170,14 @@ func editCall(method string, e edit) *refserver.Seams {
 	})
 }
 
-// inCallMeta edits the metadata of the calls of a method.
-func inCallMeta(method string, e edit) *refserver.Seams {
-	return editCall(method, inMember("_meta", e))
+// editCallMeta edits the metadata of the calls of a method.
+func editCallMeta(method string, e edit) *refserver.Seams {
+	return editParams(method, editMember("_meta", e))
 }
 
 // editFilter edits the filters of subscriptions.
 func editFilter(e edit) *refserver.Seams {
-	return editCall(spec.MethodListen, func(params map[string]any) {
+	return editParams(spec.MethodListen, func(params map[string]any) {
 		if filter, ok := params["notifications"].(map[string]any); ok {
 			e(filter)
 		}
@@ -186,7 +186,7 @@ func editFilter(e edit) *refserver.Seams {
 
 // withFilter adds the filter to subscriptions without one.
 func withFilter(filter map[string]any) *refserver.Seams {
-	return editCall(spec.MethodListen, func(params map[string]any) {
+	return editParams(spec.MethodListen, func(params map[string]any) {
 		if _, ok := params["notifications"].(map[string]any); !ok {
 			params["notifications"] = filter
 		}
@@ -225,7 +225,7 @@ func sendWithFirstID() *refserver.Seams {
 		return next(c)
 	})}
 	for _, method := range []string{spec.MethodToolsChanged, spec.MethodPromptsChanged, spec.MethodResourcesChanged, spec.MethodResourcesUpdated} {
-		seams = append(seams, editSentParams(method, inMember("_meta", func(m map[string]any) {
+		seams = append(seams, editSentParams(method, editMember("_meta", func(m map[string]any) {
 			m[spec.MetaSubscriptionID] = jsontext.Value(first.Load().Raw())
 		})))
 	}

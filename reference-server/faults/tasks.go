@@ -105,7 +105,7 @@ func taskCreationFaults() []*Fault {
 			return r, nil
 		})),
 		newFault("tasks.id-unique/one", "all tasks have the same id", editTask(func(t map[string]any) { t["taskId"] = "52c5f4d4a8e94f5b" })),
-		newStatefulFault("tasks.id-entropy/counted", "task ids are consecutive numbers", func() *refserver.Seams {
+		newFaultWithState("tasks.id-entropy/counted", "task ids are consecutive numbers", func() *refserver.Seams {
 			n := newTextStore()
 			return editTask(func(t map[string]any) { t["taskId"] = "task-" + string(wire.JSON(n.count("all"))) })
 		}),

@@ -51,7 +51,7 @@ func legalTasks() []*Fault {
 			}
 			r["_meta"].(map[string]any)["com.example/took"] = 5
 		})),
-		newStatefulVariation("tasks-deleted", "cancelled tasks are removed at once", func() *refserver.Seams {
+		newVariationWithState("tasks-deleted", "cancelled tasks are removed at once", func() *refserver.Seams {
 			n := newTextStore()
 			gone := func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				if n.get(taskID(c)) != "" {

@@ -18,10 +18,10 @@ import (
 func taskLimitFaults() []*Fault {
 	const web = spec.StreamableHTTP
 	return []*Fault{
-		newStatefulFault("tasks.max-ttl/any", "tasks have any ttl that the client requests", keepRequestedTTL),
+		newFaultWithState("tasks.max-ttl/any", "tasks have any ttl that the client requests", keepRequestedTTL),
 		newFault("tasks.no-sse-for-get/streamed", "tasks/get gets a stream", respondAsStream(hasRequestOf(spec.MethodTasksGet))).overTransports(web),
-		newStatefulFault("tasks.disconnect-tolerated/gone", "a task is removed when the connection of its tasks/result breaks", removeAfterDisconnect).overTransports(web),
-		newStatefulFault("tasks.no-list-without-identity/everybody", "tasks/list lists the tasks of all sessions", listTasksOfAllSessions).overTransports(web),
+		newFaultWithState("tasks.disconnect-tolerated/gone", "a task is removed when the connection of its tasks/result breaks", removeAfterDisconnect).overTransports(web),
+		newFaultWithState("tasks.no-list-without-identity/everybody", "tasks/list lists the tasks of all sessions", listTasksOfAllSessions).overTransports(web),
 	}
 }
 

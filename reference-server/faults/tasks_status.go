@@ -28,13 +28,13 @@ func taskStatusFaults() []*Fault {
 		m["params"] = wire.JSON(p)
 	}
 	return []*Fault{
-		newStatefulFault("tasks.transitions/works-again", "a task that has ended changes to working", editRepeatedGet(func(r map[string]any) { r["status"] = "working" })),
+		newFaultWithState("tasks.transitions/works-again", "a task that has ended changes to working", editRepeatedGet(func(r map[string]any) { r["status"] = "working" })),
 		newFault("tasks.transitions/other-word", "a task has the status running", EditResult(spec.MethodTasksGet, func(r map[string]any) {
 			if r["status"] == "working" {
 				r["status"] = "running"
 			}
 		})),
-		newStatefulFault("tasks.terminal-is-final/changes", "a completed task changes to failed", editRepeatedGet(func(r map[string]any) {
+		newFaultWithState("tasks.terminal-is-final/changes", "a completed task changes to failed", editRepeatedGet(func(r map[string]any) {
 			if r["status"] == "completed" {
 				r["status"], r["statusMessage"] = "failed", "It has failed after all."
 			}
@@ -44,7 +44,7 @@ func taskStatusFaults() []*Fault {
 				r["status"] = "working"
 			}
 		})),
-		newStatefulFault("tasks.input-required-left/never", "a task stays in input_required after the client's response", stayInInputRequired),
+		newFaultWithState("tasks.input-required-left/never", "a task stays in input_required after the client's response", stayInInputRequired),
 		newFault("tasks.input-request-related-task/missing", "requests of a task lack related-task metadata", EditMessage(func(o *refserver.Out) bool { return o.Kind == refserver.OutRequest && namesTask(o) }, noMeta)),
 		newFault("tasks.related-task-everywhere/progress", "the progress of a task lacks related-task metadata", EditMessage(taskProgress, noMeta)),
 		newFault("tasks.related-task-everywhere/id-alone", "log messages of a task have the task's id as related-task", EditMessage(
@@ -54,8 +54,8 @@ func taskStatusFaults() []*Fault {
 				m["params"] = wire.JSON(p)
 			})),
 		newFault("tasks.related-task-in-result/missing", "tasks/result lacks related-task metadata", EditResult(spec.MethodTasksResult, func(r map[string]any) { delete(r, "_meta") })),
-		newStatefulFault("tasks.retained-until-ttl/forgotten", "a task is removed after tasks/result", removeAfterResult),
-		newStatefulFault("tasks.create-result-immediate/late", "the response with a task is sent after its work is done", completeLate),
+		newFaultWithState("tasks.retained-until-ttl/forgotten", "a task is removed after tasks/result", removeAfterResult),
+		newFaultWithState("tasks.create-result-immediate/late", "the response with a task is sent after its work is done", completeLate),
 		newFault("tasks.result-blocks/error", "tasks/result of a working task is refused", WrapHandler(spec.MethodTasksResult, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			if statusOf(c, next) == "working" {
 				return nil, &refserver.Error{Code: spec.CodeInternal, Message: "The task is not over yet"}
@@ -67,7 +67,7 @@ func taskStatusFaults() []*Fault {
 		newFault("tasks.result-exact/other", "tasks/result repeats the content within structured content", EditResult(spec.MethodTasksResult, func(r map[string]any) {
 			r["structuredContent"] = map[string]any{"content": r["content"]}
 		})),
-		newStatefulFault("tasks.result-repeatable/once", "tasks/result works only once", func() *refserver.Seams {
+		newFaultWithState("tasks.result-repeatable/once", "tasks/result works only once", func() *refserver.Seams {
 			n := newTextStore()
 			return WrapHandler(spec.MethodTasksResult, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				if n.count(taskID(c)) > 1 {
@@ -97,8 +97,8 @@ func taskStatusFaults() []*Fault {
 		newFault("tasks.cancel-terminal-error/code", "tasks/cancel of a completed task gets another error code", setErrorCode(errorsWithID(spec.CodeInvalidParams).toMethod(spec.MethodTasksCancel), "-32600")),
 		newFault("tasks.cancel-status-before-response/working", "tasks/cancel returns the status working", WrapHandler(spec.MethodTasksCancel, getTask)),
 		newFault("tasks.cancel-status-before-response/claims", "tasks/cancel does not cancel the task", WrapHandler(spec.MethodTasksCancel, pretendCancel)),
-		newStatefulFault("tasks.cancelled-stays/completed", "a cancelled task changes to completed", completeCancelled),
-		newStatefulFault("tasks.cancel-stops-execution/goes-on", "a cancelled task continues to log", func() *refserver.Seams {
+		newFaultWithState("tasks.cancelled-stays/completed", "a cancelled task changes to completed", completeCancelled),
+		newFaultWithState("tasks.cancel-stops-execution/goes-on", "a cancelled task continues to log", func() *refserver.Seams {
 			return WrapHandler(spec.MethodTasksCancel, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				result, err := next(c)
 				if err == nil {
@@ -281,7 +281,7 @@ func cancelTaskByNotification() *refserver.Seams {
 			return result, err
 		}),
 		afterNotification(hasMethod(spec.MethodCancelled), func(note *refserver.Notification) {
-			request := cancelledIn(note)
+			request := cancelledRequestID(note)
 			if id := n.get(request.Key()); id != "" {
 				n.set(id, "cancelled")
 			}

@@ -12,13 +12,13 @@ import (
 
 func foreignTaskFaults() []*Fault {
 	return []*Fault{
-		withTwoUsers(newStatefulFault("tasks.auth-foreign-rejected/get", "tasks/get finds the tasks of all users", func() *refserver.Seams {
+		withTwoUsers(newFaultWithState("tasks.auth-foreign-rejected/get", "tasks/get finds the tasks of all users", func() *refserver.Seams {
 			return shareTasks(spec.MethodTasksGet)
 		})),
-		withTwoUsers(newStatefulFault("tasks.auth-foreign-rejected/result", "tasks/result finds the tasks of all users", func() *refserver.Seams {
+		withTwoUsers(newFaultWithState("tasks.auth-foreign-rejected/result", "tasks/result finds the tasks of all users", func() *refserver.Seams {
 			return shareTasks(spec.MethodTasksResult)
 		})),
-		withTwoUsers(newStatefulFault("tasks.auth-list-filtered/all", "tasks/list lists the tasks of all users", func() *refserver.Seams {
+		withTwoUsers(newFaultWithState("tasks.auth-list-filtered/all", "tasks/list lists the tasks of all users", func() *refserver.Seams {
 			return shareTasks(spec.MethodTasksList)
 		})),
 	}

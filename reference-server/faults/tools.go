@@ -33,11 +33,11 @@ func toolFaults() []*Fault {
 			setCapability("tools", map[string]any{}), sendLineOnInitialized(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`))),
 		newFault("tools.list-changed.only-if-declared-2025-06-18/flag-false", "changes to the list of tools are announced though listChanged is false", combineSeams(
 			setCapability("tools", map[string]any{"listChanged": false}), sendLineOnInitialized(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`))),
-		newStatefulFault("tools.list.same-on-every-connection/alternating", "every second process leaves tools out of its list", shortenPagesOfEverySecondServer(spec.MethodToolsList)),
-		newStatefulFault("tools.list.no-side-effect-of-requests/forgets", "after a tools/call some tools are no longer listed", forgetAfter(spec.MethodToolsCall, spec.MethodToolsList)),
+		newFaultWithState("tools.list.same-on-every-connection/alternating", "every second process leaves tools out of its list", shortenPagesOfEverySecondServer(spec.MethodToolsList)),
+		newFaultWithState("tools.list.no-side-effect-of-requests/forgets", "after a tools/call some tools are no longer listed", forgetAfter(spec.MethodToolsCall, spec.MethodToolsList)),
 		newFault("tools.list-changed.sent-on-change-2026-07-28/silent", "subscriptions get no notification of changes to the list of tools", combineSeams(
 			markReadOnly("trigger-list-changed"), dropMessages(notifications(spec.MethodToolsChanged)))),
-		newStatefulFault("tools.list-changed.sent-on-change-2024-11-05/silent", "a tool disappears without a notification", func() *refserver.Seams {
+		newFaultWithState("tools.list-changed.sent-on-change-2024-11-05/silent", "a tool disappears without a notification", func() *refserver.Seams {
 			return removeAfterWalk(spec.MethodToolsList, "tools", "fail")
 		}),
 

@@ -120,12 +120,12 @@ func optionalArgumentFaults() []*Fault {
 	structured.structured, data.data, nested.problem = `{"value":"39.2"}`, "\u0089PNG\r\n", ""
 	since := sinceRevision(spec.V20250618)
 	return []*Fault{
-		newFault("tools.structured.present/zero", "a sum of 0 comes without structured content", editAddResult(func(r map[string]any) {
+		newFault("tools.structured.present/zero", "a sum of 0 comes without structured content", editResultOfAdd(func(r map[string]any) {
 			if sumOf(r) == 0 {
 				delete(r, "structuredContent")
 			}
 		})).inRevisions(spec.V20250618, spec.V20251125),
-		newFault("tools.structured.conforms/not-positive", "the structured sum of 0 or less is a string", editAddResult(func(r map[string]any) {
+		newFault("tools.structured.conforms/not-positive", "the structured sum of 0 or less is a string", editResultOfAdd(func(r map[string]any) {
 			if sum := sumOf(r); sum <= 0 {
 				r["structuredContent"] = map[string]any{"sum": fmt.Sprint(sum)}
 			}

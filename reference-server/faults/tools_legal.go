@@ -31,11 +31,11 @@ func legalToolsAndPrompts() []*Fault {
 	}
 	return []*Fault{
 		newVariation("empty-list-of-tools", "tools are declared, but the list is empty", combineSeams(replaceResult(spec.MethodToolsList, `{"tools":[]}`),
-			refuseNamed(spec.MethodToolsCall, func(string) *refserver.Error {
+			refuseByName(spec.MethodToolsCall, func(string) *refserver.Error {
 				return &refserver.Error{Code: spec.CodeInvalidParams, Message: "Unknown tool"}
 			}))),
 		newVariation("empty-list-of-prompts", "prompts are declared, but the list is empty", combineSeams(replaceResult(spec.MethodPromptsList, `{"prompts":[]}`),
-			refuseNamed(spec.MethodPromptsGet, func(string) *refserver.Error {
+			refuseByName(spec.MethodPromptsGet, func(string) *refserver.Error {
 				return &refserver.Error{Code: spec.CodeInvalidParams, Message: "Unknown prompt"}
 			}))),
 		newVariation("tools-of-the-official-suite", "the server also offers tools and a prompt of the official suite",
@@ -52,7 +52,7 @@ func legalToolsAndPrompts() []*Fault {
 			dropMessages(func(o *refserver.Out) bool {
 				return o.Kind == refserver.OutNotification && strings.HasSuffix(o.Method, "/list_changed")
 			}))),
-		newStatefulVariation("list-changes-told", "a tool disappears with a notification", func() *refserver.Seams {
+		newVariationWithState("list-changes-told", "a tool disappears with a notification", func() *refserver.Seams {
 			var walks atomic.Int64
 			gone := refuseCalls(spec.MethodToolsCall, func(c *refserver.Call) bool {
 				return walks.Load() > 1 && string(wire.At(c.Params, "/name")) == `"fail"`
@@ -143,9 +143,9 @@ func longName(name string) string {
 	return head + strings.Repeat("z", max(0, 128-len(head)-2-len(name))) + "__" + name
 }
 
-// refuseNamed refuses requests after initialization that have a name in their params, with the
+// refuseByName refuses requests after initialization that have a name in their params, with the
 // error that f returns for that name.
-func refuseNamed(method string, f func(name string) *refserver.Error) *refserver.Seams {
+func refuseByName(method string, f func(name string) *refserver.Error) *refserver.Seams {
 	return WrapHandler(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		name, ok := wire.Text(wire.At(c.Params, "/name"))
 		if !ok || !isInitialized(c) {

@@ -44,7 +44,7 @@ func officialToolFaults() []*Fault {
 	} {
 		out = append(out, newFault("tools.call.known-effect/"+f.name, f.title, addFixedTools(officialResults(map[string]string{f.tool: doneResult}))))
 	}
-	return append(out, newStatefulFault("tools.call.known-effect/stuck", "the tool that sends sampling/createMessage waits for ever", func() *refserver.Seams {
+	return append(out, newFaultWithState("tools.call.known-effect/stuck", "the tool that sends sampling/createMessage waits for ever", func() *refserver.Seams {
 		return combineSeams(addFixedTools(officialResults(nil)), renameListedTool("ask-sampling", "test_sampling"), onClientResponse(spec.MethodSampling, func(*wire.Message) bool { return true }, dropFrame)())
 	}))
 }

@@ -9,7 +9,7 @@ import (
 // with the output schema or with the text.
 func structuredContentFaults() []*Fault {
 	structured := func(id, title string, e edit) *Fault {
-		return newFault("tools.structured."+id, title, editAddResult(e))
+		return newFault("tools.structured."+id, title, editResultOfAdd(e))
 	}
 	return []*Fault{
 		structured("present/missing", "a tool with an output schema returns text only", omitMembers("structuredContent")),
@@ -28,9 +28,9 @@ func structuredContentFaults() []*Fault {
 // toolShapeFaults returns the faults in the shape of tools/list.
 func toolShapeFaults() []*Fault {
 	const list, tools = "tools.list.result-schema/", spec.MethodToolsList
-	input := func(e edit) *refserver.Seams { return editListItems(tools, inMember("inputSchema", e)) }
+	input := func(e edit) *refserver.Seams { return editListItems(tools, editMember("inputSchema", e)) }
 	output := func(e edit) *refserver.Seams {
-		return editListItems(tools, ifHas("outputSchema", inMember("outputSchema", e)))
+		return editListItems(tools, ifHas("outputSchema", editMember("outputSchema", e)))
 	}
 	property := func(schema string) edit { return setValue("properties", map[string]any{"text": rawJSON(schema)}) }
 	return []*Fault{
@@ -46,8 +46,8 @@ func toolShapeFaults() []*Fault {
 		newFault(list+"description-null", "the descriptions of tools are null", editListItems(tools, setValue("description", nil))),
 		newFault(list+"description-array", "the descriptions of tools are arrays of lines", editListItems(tools, setValue("description", []any{"One.", "Two."}))),
 		newFault(list+"title-null", "the titles of tools are null", editListItems(tools, setValue("title", nil))).inRevisions(sinceRevision(spec.V20250618)...),
-		newFault(list+"hint-text", "openWorldHint of tools is a string", editListItems(tools, inMember("annotations", setValue("openWorldHint", "false")))).inRevisions(revisionsWithReadOnlyHint()...),
-		newFault(list+"hint-null", "destructiveHint of tools is null", editListItems(tools, inMember("annotations", setValue("destructiveHint", nil)))).inRevisions(revisionsWithReadOnlyHint()...),
+		newFault(list+"hint-text", "openWorldHint of tools is a string", editListItems(tools, editMember("annotations", setValue("openWorldHint", "false")))).inRevisions(revisionsWithReadOnlyHint()...),
+		newFault(list+"hint-null", "destructiveHint of tools is null", editListItems(tools, editMember("annotations", setValue("destructiveHint", nil)))).inRevisions(revisionsWithReadOnlyHint()...),
 		newFault(list+"annotations-array", "the annotations of a tool are an array", editTool("fail", setValue("annotations", []any{}))).inRevisions(revisionsWithReadOnlyHint()...),
 		newFault(list+"properties-array", "the properties of an inputSchema are an array", input(setValue("properties", []any{map[string]any{"name": "text"}}))),
 		newFault(list+"property-true", "a property of an inputSchema is true, which only the newest revision permits", input(property("true"))),
@@ -89,7 +89,7 @@ func callShapeFaults() []*Fault {
 		return newFault(call+name, title, EditResult(tool, e)).inRevisions(revisionsWithReadOnlyHint()...)
 	}
 	structured := func(id, title string, e edit) *Fault {
-		return newFault("tools.structured."+id, title, editAddResult(e))
+		return newFault("tools.structured."+id, title, editResultOfAdd(e))
 	}
 	return []*Fault{
 		callResult("no-content", "results of tools have no content", omitMembers("content")),
@@ -107,8 +107,8 @@ func callShapeFaults() []*Fault {
 		newFault(call+"text-number", "text from tools is a number", editToolBlocks("text", setValue("text", 3))).inRevisions(revisionsWithReadOnlyHint()...),
 		newFault(call+"image-without-type", "images from tools have no MIME type", editToolBlocks("image", omitMembers("mimeType"))).inRevisions(revisionsWithReadOnlyHint()...),
 		newFault(call+"image-without-data", "images from tools have a URL instead of data", editToolBlocks("image", renameMember("data", "url"))).inRevisions(revisionsWithReadOnlyHint()...),
-		newFault(call+"resource-without-uri", "resources embedded by tools have no URI", editToolBlocks("resource", inMember("resource", omitMembers("uri")))).inRevisions(revisionsWithReadOnlyHint()...),
-		newFault(call+"resource-neither", "resources embedded by tools have neither text nor a blob", editToolBlocks("resource", inMember("resource", omitMembers("text", "blob")))).inRevisions(revisionsWithReadOnlyHint()...),
+		newFault(call+"resource-without-uri", "resources embedded by tools have no URI", editToolBlocks("resource", editMember("resource", omitMembers("uri")))).inRevisions(revisionsWithReadOnlyHint()...),
+		newFault(call+"resource-neither", "resources embedded by tools have neither text nor a blob", editToolBlocks("resource", editMember("resource", omitMembers("text", "blob")))).inRevisions(revisionsWithReadOnlyHint()...),
 		newFault(call+"link-without-name", "links from tools have no name", editToolBlocks("resource_link", omitMembers("name"))).inRevisions(sinceRevision(spec.V20250618)...),
 
 		structured("object-only-2025-06-18/array", "structured content is an array", setValue("structuredContent", []any{3})),

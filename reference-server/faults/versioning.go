@@ -30,7 +30,7 @@ func versioningFaults() []*Fault {
 				return string(spec.V20241105)
 			})),
 
-		newStatefulFault(same+"first-session-only", "only the first session of a process gets the older version it requests",
+		newFaultWithState(same+"first-session-only", "only the first session of a process gets the older version it requests",
 			offerNewestAfterFirst).inRevisions(spec.V20251125).overTransports(spec.StreamableHTTP),
 
 		newFault(other+"echoed", "the server accepts an unknown version", editOfferedVersion(requestsUnsupported, func(version string) string { return version })),

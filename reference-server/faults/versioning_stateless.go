@@ -18,7 +18,7 @@ func perRequestFaults() []*Fault {
 		return editStatelessErrors(spec.CodeUnsupported, isUnpublished, e)
 	}
 	return []*Fault{
-		newStatefulFault(turns+"first-only", "only the version of the first request is checked", func() *refserver.Seams {
+		newFaultWithState(turns+"first-only", "only the version of the first request is checked", func() *refserver.Seams {
 			var served atomic.Bool
 			return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				if isStatelessCall(c) && isUnpublished(c) && served.Load() {
@@ -31,7 +31,7 @@ func perRequestFaults() []*Fault {
 				return result, err
 			})
 		}),
-		newStatefulFault(turns+"sticky", "after a request of an unknown version, the next request of a known version fails", func() *refserver.Seams {
+		newFaultWithState(turns+"sticky", "after a request of an unknown version, the next request of a known version fails", func() *refserver.Seams {
 			var spoiled atomic.Bool
 			return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				switch {
@@ -54,11 +54,11 @@ func perRequestFaults() []*Fault {
 		newFault(unsupported+"invalid-params", "an unknown version gets -32602", refuseVersion(setCode(spec.CodeInvalidParams))),
 		newFault(unsupported+"older-code", "an unknown version gets -32004, as in a draft", refuseVersion(setCode(-32004))),
 		newFault(list+"no-data", "error -32022 has no data", refuseVersion(func(e *refserver.Error) { e.Data = nil })),
-		newFault(list+"text", "error -32022 has the versions in a string", refuseVersion(inErrorData(setValue("supported", "2026-07-28")))),
-		newFault(list+"empty", "error -32022 lists no version", refuseVersion(inErrorData(setValue("supported", []string{})))),
-		newFault(list+"not-repeated", "error -32022 does not repeat the requested version", refuseVersion(inErrorData(omitMembers("requested")))),
-		newFault(list+"another-requested", "error -32022 repeats another version than the requested one", refuseVersion(inErrorData(setValue("requested", "2026-07-28")))),
-		newFault("versioning.supported-list-consistent/shorter", "error -32022 lists fewer versions than server/discover", refuseVersion(inErrorData(setValue("supported", []string{"2026-07-28"})))),
+		newFault(list+"text", "error -32022 has the versions in a string", refuseVersion(editErrorData(setValue("supported", "2026-07-28")))),
+		newFault(list+"empty", "error -32022 lists no version", refuseVersion(editErrorData(setValue("supported", []string{})))),
+		newFault(list+"not-repeated", "error -32022 does not repeat the requested version", refuseVersion(editErrorData(omitMembers("requested")))),
+		newFault(list+"another-requested", "error -32022 repeats another version than the requested one", refuseVersion(editErrorData(setValue("requested", "2026-07-28")))),
+		newFault("versioning.supported-list-consistent/shorter", "error -32022 lists fewer versions than server/discover", refuseVersion(editErrorData(setValue("supported", []string{"2026-07-28"})))),
 		newFault(status+"200", "error -32022 comes with status 200", refuseVersion(setStatus(200))).overTransports(spec.StreamableHTTP),
 		newFault(status+"422", "error -32022 comes with status 422", refuseVersion(setStatus(422))).overTransports(spec.StreamableHTTP),
 		newFault(older+"invalid-params", "a handshake revision in _meta gets -32602", editStatelessErrors(spec.CodeUnsupported, namesOlderVersion, setCode(spec.CodeInvalidParams))),
@@ -92,10 +92,10 @@ func eraFaults() []*Fault {
 			return next(c)
 		})).inRevisions(spec.V20260728),
 		newFault("versioning.dual-era-modern-request/older-results", "lists have neither resultType nor caching hints", editStatelessResult(ofMethods(spec.MethodToolsList, spec.MethodPromptsList, spec.MethodResourcesList), omitMembers("resultType", "ttlMs", "cacheScope"))),
-		newFault("versioning.extension-id-format/no-prefix", "an extension has an identifier without a prefix", EditResult(spec.MethodDiscover, inMember("capabilities", setValue("extensions", map[string]any{"tasks": map[string]any{}})))),
-		newFault("versioning.extension-id-format/bad-label", "an extension has an identifier that begins with a digit", EditResult(spec.MethodDiscover, inMember("capabilities", setValue("extensions", map[string]any{"1example.com/tasks": map[string]any{}})))),
+		newFault("versioning.extension-id-format/no-prefix", "an extension has an identifier without a prefix", EditResult(spec.MethodDiscover, editMember("capabilities", setValue("extensions", map[string]any{"tasks": map[string]any{}})))),
+		newFault("versioning.extension-id-format/bad-label", "an extension has an identifier that begins with a digit", EditResult(spec.MethodDiscover, editMember("capabilities", setValue("extensions", map[string]any{"1example.com/tasks": map[string]any{}})))),
 		newFault("versioning.extension-fallback/task", "tools return a resultType of an extension that the client did not declare", combineSeams(
-			EditResult(spec.MethodDiscover, inMember("capabilities", setValue("extensions", map[string]any{"io.modelcontextprotocol/tasks": map[string]any{}}))),
+			EditResult(spec.MethodDiscover, editMember("capabilities", setValue("extensions", map[string]any{"io.modelcontextprotocol/tasks": map[string]any{}}))),
 			editStatelessResult(ofMethods(spec.MethodToolsCall), func(r map[string]any) { r["resultType"] = "task" }))),
 	}
 }
@@ -127,8 +127,8 @@ func serveVersions(when func(c *refserver.Call) bool) *refserver.Seams {
 	})
 }
 
-// inErrorData edits the data of an error.
-func inErrorData(e edit) func(err *refserver.Error) {
+// editErrorData edits the data of an error.
+func editErrorData(e edit) func(err *refserver.Error) {
 	return func(err *refserver.Error) {
 		data := decodeObject(err.Data)
 		e(data)
@@ -140,10 +140,10 @@ func inErrorData(e edit) func(err *refserver.Error) {
 func legalVersions() []*Fault {
 	return limitRevisions(spec.StatelessRevisions(),
 		newVariation("version-error-in-other-words", "error -32022 has another message, and more data", editStatelessErrors(spec.CodeUnsupported, always, func(e *refserver.Error) {
-			inErrorData(setValue("hint", "update"))(e)
+			editErrorData(setValue("hint", "update"))(e)
 			e.Message = "Version?"
 		})),
-		newVariation("supported-in-another-order", "error -32022 lists the versions in another order than server/discover", editStatelessErrors(spec.CodeUnsupported, always, inErrorData(func(data map[string]any) {
+		newVariation("supported-in-another-order", "error -32022 lists the versions in another order than server/discover", editStatelessErrors(spec.CodeUnsupported, always, editErrorData(func(data map[string]any) {
 			all, _ := data["supported"].([]any)
 			slices.Reverse(all)
 		}))),

@@ -97,20 +97,20 @@ func (p *prober) judgeIssued(ctx context.Context, w issuedToken, a *suite.Outsid
 	v := verdict.Deviation{Requirement: w.requirement, Permitted: "401 Unauthorized"}
 	switch {
 	case a.Status == http.StatusUnauthorized:
-		p.t.Kept(w.requirement)
+		p.t.MarkKept(w.requirement)
 	case a.IsServed():
 		v.Summary, v.Weight = w.summary, w.weight
-		p.deviatesByServing(ctx, v, a)
+		p.reportServed(ctx, v, a)
 	case (w.requirement == audience || w.requirement == passthrough) && a.Status == http.StatusForbidden:
 		// Such a token may also count as one with insufficient permissions, for which 403 is
 		// specified.
-		p.t.Kept(w.requirement)
+		p.t.MarkKept(w.requirement)
 	default:
 		if w.requirement != expired {
 			v.Requirement = garbage
 		}
 		v.Summary = "The server does not refuse a wrong token with status 401."
-		p.deviates(ctx, v, a)
+		p.report(ctx, v, a)
 	}
 }
 
@@ -119,21 +119,21 @@ func (p *prober) judgeIssued(ctx context.Context, w issuedToken, a *suite.Outsid
 func (p *prober) judgeNoScope(ctx context.Context, resource string) {
 	token := p.issuedHeader(issuer.NoScope, resource, "")
 	if token == nil {
-		p.t.NotObserved(scopeStatus, "the authorization server issues no token without scope")
+		p.t.MarkNotObserved(scopeStatus, "the authorization server issues no token without scope")
 		return
 	}
 	a := p.sendOpening(ctx, "with a token without scope", token)
 	switch {
 	case a.IsServed():
-		p.t.NotObserved(scopeStatus, "the server requires no scope for the first request")
+		p.t.MarkNotObserved(scopeStatus, "the server requires no scope for the first request")
 		return
 	case a.Status != http.StatusForbidden:
-		p.deviates(ctx, verdict.Deviation{
+		p.report(ctx, verdict.Deviation{
 			Requirement: scopeStatus, Summary: "The server does not refuse a token that lacks a scope with status 403.", Permitted: "403 Forbidden", Weight: verdict.AtMostWarning,
 		}, a)
 		return
 	}
-	p.t.Kept(scopeStatus)
+	p.t.MarkKept(scopeStatus)
 	c, _ := challengeIn(a)
 	for _, j := range []struct {
 		requirement, summary, permitted string
@@ -143,7 +143,7 @@ func (p *prober) judgeNoScope(ctx context.Context, resource string) {
 		{scopeNamed, "The server's refusal does not name the scopes that the token lacks.", "the parameter scope", c.Param("scope") != ""},
 		{scopeMetadata, "The server's refusal for a missing scope does not name the metadata document.", "the parameter resource_metadata, as in the refusal with status 401", c.Param("resource_metadata") != ""},
 	} {
-		p.keepsUnless(ctx, !j.kept, verdict.Deviation{Requirement: j.requirement, Summary: j.summary, Permitted: j.permitted}, a)
+		p.reportOrMarkKept(ctx, !j.kept, verdict.Deviation{Requirement: j.requirement, Summary: j.summary, Permitted: j.permitted}, a)
 	}
 	if scope := c.Param("scope"); scope != "" {
 		p.judgeChallengedScopes(ctx, resource, scope, token, a)
@@ -156,7 +156,7 @@ func (p *prober) judgeNoScope(ctx context.Context, resource string) {
 func (p *prober) judgeChallengedScopes(ctx context.Context, resource, scope string, without []string, first *suite.OutsideResponse) {
 	again := p.sendOpening(ctx, "with a token without scope, once more", without)
 	if c, _ := challengeIn(again); again.Status == http.StatusForbidden && c.Param("scope") != "" {
-		p.keepsUnless(ctx, !isSameSet(scope, c.Param("scope")), verdict.Deviation{
+		p.reportOrMarkKept(ctx, !isSameSet(scope, c.Param("scope")), verdict.Deviation{
 			Requirement: scopeSteady, Summary: "The server demands other scopes when the same request is repeated.", Permitted: "the same scopes",
 		}, again, first)
 	}
@@ -166,20 +166,20 @@ func (p *prober) judgeChallengedScopes(ctx context.Context, resource, scope stri
 	}
 	a := p.sendOpening(ctx, "with a token that has the demanded scopes", token)
 	if c, _ := challengeIn(a); a.IsServed() || a.Status == http.StatusForbidden && !isSubset(c.Param("scope"), scope) {
-		p.keepsUnless(ctx, !a.IsServed(), verdict.Deviation{
+		p.reportOrMarkKept(ctx, !a.IsServed(), verdict.Deviation{
 			Requirement: scopeAtOnce, Summary: "The server demands the scopes of a request one after the other.", Permitted: "all scopes of the request in one challenge",
 		}, a, first)
 	}
 }
 
-// keepsUnless reports v if deviates is set, and otherwise that the server keeps the requirement of
-// v.
-func (p *prober) keepsUnless(ctx context.Context, deviates bool, v verdict.Deviation, shownBy ...*suite.OutsideResponse) {
+// reportOrMarkKept reports v if deviates is set, and otherwise that the server keeps the
+// requirement of v.
+func (p *prober) reportOrMarkKept(ctx context.Context, deviates bool, v verdict.Deviation, shownBy ...*suite.OutsideResponse) {
 	if deviates {
-		p.deviates(ctx, v, shownBy...)
+		p.report(ctx, v, shownBy...)
 		return
 	}
-	p.t.Kept(v.Requirement)
+	p.t.MarkKept(v.Requirement)
 }
 
 // isSubset reports whether every scope in the list a is also in the list b.

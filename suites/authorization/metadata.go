@@ -50,17 +50,17 @@ func readResourceMetadata(ctx context.Context, t *suite.T) {
 	}
 	p.judgeHandedURLs(ctx, append(p.urlsInChallenge(), urlsIn(doc)...))
 	for _, kept := range []string{discoverable, served, public} {
-		t.Kept(kept)
+		t.MarkKept(kept)
 	}
 	if media, _, err := mime.ParseMediaType(doc.Header.Get("Content-Type")); err != nil || media != "application/json" {
-		p.deviates(ctx, verdict.Deviation{
+		p.report(ctx, verdict.Deviation{
 			Requirement: isJSON, Summary: "The server's metadata document has another media type than JSON.", Permitted: "Content-Type: application/json",
 		}, doc)
 	} else {
-		t.Kept(isJSON)
+		t.MarkKept(isJSON)
 	}
 	p.judgeResource(ctx, doc)
-	p.judgeServers(ctx, doc)
+	p.judgeAuthServers(ctx, doc)
 	p.judgeList(ctx, doc, noQueryMethod, "bearer_methods_supported", "query", "The server's metadata says that it accepts tokens in the query.")
 	p.judgeList(ctx, doc, noOfflineScope, "scopes_supported", "offline_access", "The server's metadata lists the scope offline_access.")
 }
@@ -74,22 +74,22 @@ func (p *prober) judgeMetadataURL(ctx context.Context) {
 	}
 	u, err := url.Parse(named)
 	if err == nil && !oauth.MayFetch(p.URL, u) {
-		p.t.NotObserved(resolves, "mcp-conform does not follow the URL into another network: "+wire.Excerpt(named, 200))
+		p.t.MarkNotObserved(resolves, "mcp-conform does not follow the URL into another network: "+wire.Excerpt(named, 200))
 		return
 	}
 	v := verdict.Deviation{Requirement: resolves, Summary: "The URL in the server's challenge does not lead to the metadata document.", Permitted: "200 with a JSON object"}
 	if err != nil {
 		v.Seen = "no URL: " + wire.Excerpt(named, 200)
-		p.deviates(ctx, v, p.refused)
+		p.report(ctx, v, p.refused)
 		return
 	}
 	switch a := p.fetch(ctx, u); {
 	case a.Status == http.StatusOK && a.Members() != nil:
-		p.t.Kept(resolves)
+		p.t.MarkKept(resolves)
 	case isOutOfReach(a):
-		p.t.NotObserved(resolves, describeUnreachable(a))
+		p.t.MarkNotObserved(resolves, describeUnreachable(a))
 	default:
-		p.deviates(ctx, v, a, p.refused)
+		p.report(ctx, v, a, p.refused)
 	}
 }
 
@@ -108,10 +108,10 @@ func (p *prober) judgeMissing(ctx context.Context, tried []*suite.OutsideRespons
 	}
 	for _, a := range tried {
 		if a.Status == http.StatusUnauthorized || a.Status == http.StatusForbidden {
-			p.deviates(ctx, verdict.Deviation{
+			p.report(ctx, verdict.Deviation{
 				Requirement: public, Summary: "The server's metadata document needs a token.", Permitted: "200 without a token: a client reads the document before it has one",
 			}, a)
-			p.deviates(ctx, verdict.Deviation{
+			p.report(ctx, verdict.Deviation{
 				Requirement: discoverable, Summary: "A client without a token can't find the server's metadata document.", Permitted: "a document at the URL in the challenge, or at a well-known path",
 			}, a)
 			return
@@ -122,7 +122,7 @@ func (p *prober) judgeMissing(ctx context.Context, tried []*suite.OutsideRespons
 		Seen: "none at " + wire.Excerpt(strings.Join(urlsOf(tried), ", "), 400),
 	}
 	for _, v.Requirement = range []string{served, discoverable} {
-		p.deviates(ctx, v, tried...)
+		p.report(ctx, v, tried...)
 		v.At = nil
 	}
 }
@@ -143,28 +143,28 @@ func (p *prober) judgeResource(ctx context.Context, doc *suite.OutsideResponse) 
 	v := verdict.Deviation{Requirement: canonical, Summary: "The server's resource identifier is not an absolute URL without fragment.", Permitted: "an absolute URL without fragment, such as " + p.URL.Redacted()}
 	if !ok || err != nil || u.Scheme == "" || u.Host == "" || strings.Contains(named, "#") {
 		v.Seen = "resource is " + excerptOf(doc.Members()["resource"])
-		p.deviates(ctx, v, doc)
+		p.report(ctx, v, doc)
 		return
 	}
-	p.t.Kept(canonical)
+	p.t.MarkKept(canonical)
 	if u.Path == "/" {
-		p.deviates(ctx, verdict.Deviation{
+		p.report(ctx, verdict.Deviation{
 			Requirement: noSlash, Summary: "The server's resource identifier ends with a slash.", Permitted: strings.TrimSuffix(named, "/"), Seen: named,
 		}, doc)
 	} else {
-		p.t.Kept(noSlash)
+		p.t.MarkKept(noSlash)
 	}
 	v = verdict.Deviation{Requirement: resource, Permitted: "the URL of the server: " + p.URL.Redacted(), Seen: "resource is " + wire.Excerpt(named, 200)}
 	switch {
 	case isSameResource(u, p.URL):
-		p.t.Kept(resource)
+		p.t.MarkKept(resource)
 	case isSameHost(u, p.URL) && isPrefix(u.Path, p.URL.Path):
 		// A server may protect all that is below the identifier.
 		v.Summary, v.Weight = "The server's resource identifier is not the URL of the server, but a part of it.", verdict.OnlyNote
-		p.deviates(ctx, v, doc)
+		p.report(ctx, v, doc)
 	default:
 		v.Summary = "The server's resource identifier is that of another resource."
-		p.deviates(ctx, v, doc)
+		p.report(ctx, v, doc)
 	}
 }
 
@@ -183,18 +183,18 @@ func isSameHost(a, b *url.URL) bool {
 
 func isPrefix(path, of string) bool { return strings.HasPrefix(of, strings.TrimSuffix(path, "/")+"/") }
 
-// judgeServers judges the authorization servers that the document names.
-func (p *prober) judgeServers(ctx context.Context, doc *suite.OutsideResponse) {
+// judgeAuthServers judges the authorization servers that the document names.
+func (p *prober) judgeAuthServers(ctx context.Context, doc *suite.OutsideResponse) {
 	named := doc.Members()["authorization_servers"]
 	all := stringsIn(named)
 	if named.Kind() != '[' || len(all) == 0 || len(all) != len(wire.Elements(named)) {
-		p.deviates(ctx, verdict.Deviation{
+		p.report(ctx, verdict.Deviation{
 			Requirement: namesServers, Summary: "The server's metadata names no authorization server.", Permitted: "authorization_servers with at least one issuer URL",
 			Seen: "authorization_servers is " + excerptOf(named),
 		}, doc)
 		return
 	}
-	p.t.Kept(namesServers)
+	p.t.MarkKept(namesServers)
 	for _, text := range all {
 		u, err := url.Parse(text)
 		v := verdict.Deviation{Permitted: "an https URL without query and fragment; http only on this machine", Seen: wire.Excerpt(text, 200)}
@@ -204,11 +204,11 @@ func (p *prober) judgeServers(ctx context.Context, doc *suite.OutsideResponse) {
 		case !oauth.IsSecure(u):
 			v.Requirement, v.Summary, v.Weight = secureConnections, "The server names an authorization server without https.", verdict.AtMostWarning
 		default:
-			p.t.Kept(serverURLs)
-			p.t.Kept(secureConnections)
+			p.t.MarkKept(serverURLs)
+			p.t.MarkKept(secureConnections)
 			continue
 		}
-		p.deviates(ctx, v, doc)
+		p.report(ctx, v, doc)
 	}
 }
 
@@ -216,10 +216,10 @@ func (p *prober) judgeServers(ctx context.Context, doc *suite.OutsideResponse) {
 // names the list.
 func (p *prober) judgeList(ctx context.Context, doc *suite.OutsideResponse, requirement, member, value, summary string) {
 	if !slices.Contains(stringsIn(doc.Members()[member]), value) {
-		p.t.Kept(requirement)
+		p.t.MarkKept(requirement)
 		return
 	}
-	p.deviates(ctx, verdict.Deviation{
+	p.report(ctx, verdict.Deviation{
 		Requirement: requirement, Summary: summary, Permitted: member + " without " + value, Seen: member + " is " + excerptOf(doc.Members()[member]),
 	}, doc)
 }
@@ -254,14 +254,14 @@ func readServerMetadata(ctx context.Context, t *suite.T) {
 	all := stringsIn(doc.Members()["authorization_servers"])
 	for _, text := range all[:min(len(all), maxServers)] {
 		if issuer, err := url.Parse(text); err == nil && issuer.Host != "" {
-			p.judgeServer(ctx, text, issuer)
+			p.judgeAuthServer(ctx, text, issuer)
 		}
 	}
 }
 
-// judgeServer judges the metadata of one authorization server. A deviation is at most a warning,
-// because the authorization server is not the server under test.
-func (p *prober) judgeServer(ctx context.Context, named string, issuer *url.URL) {
+// judgeAuthServer judges the metadata of one authorization server. A deviation is at most a
+// warning, because the authorization server is not the server under test.
+func (p *prober) judgeAuthServer(ctx context.Context, named string, issuer *url.URL) {
 	if !oauth.MayFetch(p.URL, issuer) {
 		p.t.GiveUp("mcp-conform does not follow the issuer URL into another network: " + wire.Excerpt(named, 200))
 	}
@@ -273,7 +273,7 @@ func (p *prober) judgeServer(ctx context.Context, named string, issuer *url.URL)
 	for _, u := range places {
 		a := p.fetch(ctx, u)
 		tried = append(tried, a)
-		if isServerDocument(a) {
+		if isAuthServerMetadata(a) {
 			p.judgeServerDocument(ctx, named, a)
 			return
 		}
@@ -286,7 +286,7 @@ func (p *prober) judgeServer(ctx context.Context, named string, issuer *url.URL)
 		Seen: "none at " + wire.Excerpt(strings.Join(urlsOf(tried), ", "), 400), Weight: verdict.AtMostWarning,
 	}
 	for _, v.Requirement = range []string{serverMetadata06, serverMetadata11} {
-		p.deviates(ctx, v, tried...)
+		p.report(ctx, v, tried...)
 		v.At = nil
 	}
 }
@@ -295,10 +295,10 @@ func (p *prober) judgeServerDocument(ctx context.Context, named string, doc *sui
 	members := doc.Members()
 	check := func(requirement string, kept bool, summary, permitted, seen string) {
 		if kept {
-			p.t.Kept(requirement)
+			p.t.MarkKept(requirement)
 			return
 		}
-		p.deviates(ctx, verdict.Deviation{Requirement: requirement, Summary: summary, Permitted: permitted, Seen: seen, Weight: verdict.AtMostWarning}, doc)
+		p.report(ctx, verdict.Deviation{Requirement: requirement, Summary: summary, Permitted: permitted, Seen: seen, Weight: verdict.AtMostWarning}, doc)
 	}
 	p.judgeHandedURLs(ctx, urlsIn(doc))
 	issuer, _ := wire.Text(members["issuer"])
@@ -341,36 +341,36 @@ func readRootMetadata(ctx context.Context, t *suite.T) {
 	p := openProtectedProber(ctx, t)
 	u := oauth.RootServerMetadataURL(p.URL)
 	root := p.fetch(ctx, u)
-	if !isServerDocument(root) {
+	if !isAuthServerMetadata(root) {
 		below := p.fetch(ctx, u.JoinPath(p.URL.Path))
-		if isServerDocument(below) {
+		if isAuthServerMetadata(below) {
 			// Without metadata at the root, the server may still serve the default endpoint paths,
 			// which are not tried.
-			p.deviates(ctx, verdict.Deviation{
+			p.report(ctx, verdict.Deviation{
 				Requirement: rootOnly, Summary: "The server has its authorization metadata only below its path.", Permitted: "the document at " + u.Redacted(), Weight: verdict.AtMostWarning,
 			}, below, root)
 			return
 		}
-		p.deviates(ctx, verdict.Deviation{
+		p.report(ctx, verdict.Deviation{
 			Requirement: rootMetadata, Summary: "The server has no metadata document of its authorization server.", Permitted: "the document at " + u.Redacted(), Weight: verdict.AtMostWarning,
 		}, root)
 		return
 	}
 	p.judgeHandedURLs(ctx, urlsIn(root))
-	t.Kept(rootMetadata)
-	t.Kept(rootOnly)
+	t.MarkKept(rootMetadata)
+	t.MarkKept(rootOnly)
 	if insecure := insecureEndpoints(root.Members()); len(insecure) > 0 {
-		p.deviates(ctx, verdict.Deviation{
+		p.report(ctx, verdict.Deviation{
 			Requirement: rootHTTPS, Summary: "The server has authorization endpoints without https.", Permitted: "https; http only on this machine", Seen: strings.Join(insecure, ", "),
 		}, root)
 	} else {
-		t.Kept(rootHTTPS)
+		t.MarkKept(rootHTTPS)
 	}
 	if root.Members()["registration_endpoint"] == nil {
-		p.deviates(ctx, verdict.Deviation{
+		p.report(ctx, verdict.Deviation{
 			Requirement: rootRegistration, Summary: "The server offers no dynamic client registration.", Permitted: "registration_endpoint in the metadata",
 		}, root)
 	} else {
-		t.Kept(rootRegistration)
+		t.MarkKept(rootRegistration)
 	}
 }

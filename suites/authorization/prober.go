@@ -54,12 +54,12 @@ func newProber(t *suite.T, c *client.Conversation) *prober {
 // request without a token with status 401.
 func openProtectedProber(ctx context.Context, t *suite.T) *prober {
 	p := openProber(ctx, t)
-	p.mustBeProtected(ctx)
+	p.requireProtection(ctx)
 	return p
 }
 
-func (p *prober) mustBeProtected(ctx context.Context) {
-	switch p.refused = p.refusal(ctx); {
+func (p *prober) requireProtection(ctx context.Context) {
+	switch p.refused = p.obtainRefusal(ctx); {
 	case p.refused.IsServed():
 		p.t.Skip("the server serves requests without a token")
 	case p.refused.Status != http.StatusUnauthorized:
@@ -67,10 +67,10 @@ func (p *prober) mustBeProtected(ctx context.Context) {
 	}
 }
 
-// refusal returns the answer to a request without a token: to the first request of a client or,
-// if that is served, to the first of several later ones that is refused with status 401. If none
-// of them is, it returns the answer to the first request.
-func (p *prober) refusal(ctx context.Context) *suite.OutsideResponse {
+// obtainRefusal returns the answer to a request without a token: to the first request of a client
+// or, if that is served, to the first of several later ones that is refused with status 401. If
+// none of them is, it returns the answer to the first request.
+func (p *prober) obtainRefusal(ctx context.Context) *suite.OutsideResponse {
 	first := p.sendOpening(ctx, "without a token", nil)
 	if !first.IsServed() {
 		return first
@@ -160,45 +160,45 @@ func challengeIn(a *suite.OutsideResponse) (oauth.Challenge, bool) {
 	return oauth.BearerChallenge(all)
 }
 
-// deviates reports a deviation that the answers show. If the server shows no sign that it follows
+// report reports a deviation that the answers show. If the server shows no sign that it follows
 // the authorization of MCP, it may use another kind of authorization (basic: parties MAY negotiate
 // their own authentication). The requirements of this area then do not apply, and the deviation is
 // a note.
-func (p *prober) deviates(ctx context.Context, v verdict.Deviation, shownBy ...*suite.OutsideResponse) {
-	p.deviatesUnless(ctx, v, verdict.OnlyNote, shownBy)
+func (p *prober) report(ctx context.Context, v verdict.Deviation, shownBy ...*suite.OutsideResponse) {
+	p.reportWithLimit(ctx, v, verdict.OnlyNote, shownBy)
 }
 
-// deviatesByServing is like deviates, but for a request that must not be served: if the server uses
+// reportServed is like deviates, but for a request that must not be served: if the server uses
 // another kind of authorization, the deviation is at most a warning, instead of a note.
-func (p *prober) deviatesByServing(ctx context.Context, v verdict.Deviation, shownBy ...*suite.OutsideResponse) {
-	p.deviatesUnless(ctx, v, verdict.AtMostWarning, shownBy)
+func (p *prober) reportServed(ctx context.Context, v verdict.Deviation, shownBy ...*suite.OutsideResponse) {
+	p.reportWithLimit(ctx, v, verdict.AtMostWarning, shownBy)
 }
 
-func (p *prober) deviatesUnless(ctx context.Context, v verdict.Deviation, otherwise verdict.Weight, shownBy []*suite.OutsideResponse) {
+func (p *prober) reportWithLimit(ctx context.Context, v verdict.Deviation, otherwise verdict.Weight, shownBy []*suite.OutsideResponse) {
 	for _, a := range shownBy {
 		v.At = append(v.At, a.At)
 		if v.Seen == "" {
 			v.Seen = a.About + " got " + a.Describe()
 		}
 	}
-	v.Weight = max(v.Weight, p.leastWeight(ctx, otherwise))
-	p.t.Deviates(p.C, v)
+	v.Weight = max(v.Weight, p.weightLimit(ctx, otherwise))
+	p.t.Report(p.C, v)
 }
 
-// leastWeight returns the weight that limits every deviation. It returns Full, which is no limit,
+// weightLimit returns the weight that limits every deviation. It returns Full, which is no limit,
 // if the server names metadata in its challenge or has the metadata document of a protected
 // resource. Neither exists in 2025-03-26. In that revision a document of an authorization server at
 // the root of the host gives AtMostWarning, because it may belong to another server. Without any of
-// these signs that the server follows the authorization of MCP, leastWeight returns the parameter
+// these signs that the server follows the authorization of MCP, weightLimit returns the parameter
 // otherwise.
-func (p *prober) leastWeight(ctx context.Context, otherwise verdict.Weight) verdict.Weight {
+func (p *prober) weightLimit(ctx context.Context, otherwise verdict.Weight) verdict.Weight {
 	if c, ok := challengeIn(p.refused); ok && c.Param("resource_metadata") != "" {
 		return verdict.Full
 	}
 	if doc, _ := p.fetchResourceMetadata(ctx); doc != nil {
 		return verdict.Full
 	}
-	if !slices.Contains(sinceResourceMetadata, p.t.Revision) && isServerDocument(p.fetch(ctx, oauth.RootServerMetadataURL(p.URL))) {
+	if !slices.Contains(sinceResourceMetadata, p.t.Revision) && isAuthServerMetadata(p.fetch(ctx, oauth.RootServerMetadataURL(p.URL))) {
 		return verdict.AtMostWarning
 	}
 	return otherwise
@@ -220,8 +220,9 @@ func (p *prober) isResourceDocument(a *suite.OutsideResponse, u *url.URL) bool {
 	return err == nil && (isPrefix(about.Path, p.URL.Path) || strings.TrimSuffix(about.Path, "/") == strings.TrimSuffix(p.URL.Path, "/"))
 }
 
-// isServerDocument reports whether the answer is the metadata document of an authorization server.
-func isServerDocument(a *suite.OutsideResponse) bool {
+// isAuthServerMetadata reports whether the answer is the metadata document of an authorization
+// server.
+func isAuthServerMetadata(a *suite.OutsideResponse) bool {
 	members := a.Members()
 	return a.Status == http.StatusOK && (members["issuer"] != nil || members["token_endpoint"] != nil || members["authorization_endpoint"] != nil)
 }

@@ -21,7 +21,7 @@ import (
 
 func sendWithoutToken(ctx context.Context, t *suite.T) {
 	p := openProber(ctx, t)
-	first := p.refusal(ctx)
+	first := p.obtainRefusal(ctx)
 	p.refused = first
 	switch {
 	case first.IsServed():
@@ -30,7 +30,7 @@ func sendWithoutToken(ctx context.Context, t *suite.T) {
 		p.judgeOtherStatus(ctx, first)
 		return
 	}
-	t.Kept(noToken)
+	t.MarkKept(noToken)
 	p.judgeLeak(ctx, first)
 	get := p.Send(ctx, "GET of the event stream without a token", http.MethodGet, p.URL, p.Headers(http.MethodGet, nil, nil), nil)
 	p.judgeGet(ctx, get)
@@ -42,10 +42,10 @@ func sendWithoutToken(ctx context.Context, t *suite.T) {
 // judgeHasChallenge judges whether a refusal has a challenge, and reports whether it has one.
 func (p *prober) judgeHasChallenge(ctx context.Context, a *suite.OutsideResponse) bool {
 	if len(challengeLines(a)) > 0 {
-		p.t.Kept(hasChallenge)
+		p.t.MarkKept(hasChallenge)
 		return true
 	}
-	p.deviates(ctx, verdict.Deviation{
+	p.report(ctx, verdict.Deviation{
 		Requirement: hasChallenge, Summary: "The server's refusal has no WWW-Authenticate header.",
 		Permitted: "WWW-Authenticate: Bearer, with what a client needs to get a token",
 	}, a)
@@ -59,7 +59,7 @@ func (p *prober) judgeOtherStatus(ctx context.Context, first *suite.OutsideRespo
 	if token == "" || !p.sendOpening(ctx, "with the token", []string{token}).IsServed() {
 		p.t.GiveUp("the server refuses a request without a token, and mcp-conform has no token with which it is served")
 	}
-	p.deviates(ctx, verdict.Deviation{
+	p.report(ctx, verdict.Deviation{
 		Requirement: noToken, Summary: "The server does not refuse a request without a token with status 401.", Permitted: "401 Unauthorized",
 	}, first)
 }
@@ -81,10 +81,10 @@ func (p *prober) judgeLeak(ctx context.Context, a *suite.OutsideResponse) {
 	case a.Header.Get(sessionHeader) != "":
 		v.Summary, v.Weight = "The server opens a session for a request that it refuses.", verdict.AtMostWarning
 	default:
-		p.t.Kept(checkedFirst)
+		p.t.MarkKept(checkedFirst)
 		return
 	}
-	p.deviates(ctx, v, a)
+	p.report(ctx, v, a)
 }
 
 // judgeGet judges the answer to a GET without a token. The server may refuse it for another reason,
@@ -92,13 +92,13 @@ func (p *prober) judgeLeak(ctx context.Context, a *suite.OutsideResponse) {
 func (p *prober) judgeGet(ctx context.Context, a *suite.OutsideResponse) {
 	switch {
 	case a.Status == http.StatusUnauthorized:
-		p.t.Kept(noTokenGet)
+		p.t.MarkKept(noTokenGet)
 	case a.IsServed() && strings.HasPrefix(a.Header.Get("Content-Type"), transcript.EventStream):
-		p.deviates(ctx, verdict.Deviation{
+		p.report(ctx, verdict.Deviation{
 			Requirement: noTokenGet, Summary: "The server opens an event stream for a client without a token.", Permitted: "401 Unauthorized",
 		}, a)
 	default:
-		p.t.NotObserved(noTokenGet, "the server refuses the GET for another reason: "+a.Describe())
+		p.t.MarkNotObserved(noTokenGet, "the server refuses the GET for another reason: "+a.Describe())
 	}
 }
 
@@ -110,23 +110,23 @@ func (p *prober) judgeChallenge(ctx context.Context, a *suite.OutsideResponse) {
 	switch {
 	case err != nil:
 		syntax.Summary, syntax.Seen = "The server's WWW-Authenticate header is malformed.", err.Error()+": "+wire.Excerpt(strings.Join(challengeLines(a), ", "), 300)
-		p.deviates(ctx, syntax, a)
+		p.report(ctx, syntax, a)
 		return
 	case !has:
 		syntax.Summary, syntax.Permitted = "The server's WWW-Authenticate header has no Bearer challenge.", "a challenge with the scheme Bearer, possibly among others"
-		p.deviates(ctx, syntax, a)
+		p.report(ctx, syntax, a)
 		return
 	}
-	p.t.Kept(challengeSyntax)
+	p.t.MarkKept(challengeSyntax)
 	p.judgeMetadataParameter(ctx, bearer, a)
 	if bearer.Param("error") != "" {
-		p.deviates(ctx, verdict.Deviation{
+		p.report(ctx, verdict.Deviation{
 			Requirement: noErrorCode, Summary: "The server reports an error in the token of a request that has none.",
 			Permitted: "a challenge without the parameter error",
 			Seen:      fmt.Sprintf("error=%q in the challenge of the %s", bearer.Param("error"), a.About),
 		}, a)
 	} else {
-		p.t.Kept(noErrorCode)
+		p.t.MarkKept(noErrorCode)
 	}
 	p.judgeScope(ctx, bearer, a)
 }
@@ -135,10 +135,10 @@ func (p *prober) judgeChallenge(ctx context.Context, a *suite.OutsideResponse) {
 func (p *prober) judgeMetadataParameter(ctx context.Context, bearer oauth.Challenge, a *suite.OutsideResponse) {
 	named := bearer.Param("resource_metadata")
 	if u, err := url.Parse(named); err == nil && u.Scheme != "" && u.Host != "" {
-		p.t.Kept(namesMetadata)
+		p.t.MarkKept(namesMetadata)
 		return
 	}
-	p.deviates(ctx, verdict.Deviation{
+	p.report(ctx, verdict.Deviation{
 		Requirement: namesMetadata, Summary: "The server's challenge does not name the metadata document.",
 		Permitted: "the parameter resource_metadata with an absolute URL",
 	}, a)
@@ -150,16 +150,16 @@ func (p *prober) judgeScope(ctx context.Context, bearer oauth.Challenge, a *suit
 	scope, has := bearer.Params["scope"]
 	if !has || !oauth.IsScopeList(scope) {
 		v := verdict.Deviation{Requirement: challengeScope, Summary: "The server's challenge does not name the scopes that a token needs.", Permitted: "the parameter scope, with scopes separated by spaces"}
-		p.deviates(ctx, v, a)
+		p.report(ctx, v, a)
 	} else {
-		p.t.Kept(challengeScope)
+		p.t.MarkKept(challengeScope)
 	}
 	if slices.Contains(strings.Fields(scope), "offline_access") {
-		p.deviates(ctx, verdict.Deviation{
+		p.report(ctx, verdict.Deviation{
 			Requirement: noOffline, Summary: "The server's challenge asks for the scope offline_access.", Permitted: "the scopes that the request needs; clients add offline_access themselves",
 		}, a)
 	} else {
-		p.t.Kept(noOffline)
+		p.t.MarkKept(noOffline)
 	}
 	again := p.sendOpening(ctx, "without a token, once more", nil)
 	second, _ := challengeIn(again)
@@ -170,12 +170,12 @@ func (p *prober) judgeScope(ctx context.Context, bearer oauth.Challenge, a *suit
 		return
 	}
 	if !slices.Equal(one, two) {
-		p.deviates(ctx, verdict.Deviation{
+		p.report(ctx, verdict.Deviation{
 			Requirement: scopeConsistent, Summary: "The server's challenges to equal requests name different scopes.", Permitted: "the same scopes each time",
 		}, again, a)
 		return
 	}
-	p.t.Kept(scopeConsistent)
+	p.t.MarkKept(scopeConsistent)
 }
 
 // A wrongToken is an Authorization header that must not be accepted.
@@ -246,19 +246,19 @@ func (p *prober) judgeWrongToken(ctx context.Context, w wrongToken, a *suite.Out
 	v := verdict.Deviation{Requirement: w.requirement, Permitted: "401 Unauthorized"}
 	switch {
 	case a.Status == http.StatusUnauthorized:
-		p.t.Kept(w.requirement)
+		p.t.MarkKept(w.requirement)
 		p.judgeLaterLeak(ctx, a)
 		return
 	case a.IsServed():
 		v.Summary = "The server serves a request with a made-up token."
-		p.deviatesByServing(ctx, v, a)
+		p.reportServed(ctx, v, a)
 		return
 	case a.Status == http.StatusBadRequest:
 		v.Requirement, v.Summary, v.Weight = garbage, "The server does not refuse a wrong token with status 401.", verdict.AtMostWarning
 	default:
 		v.Requirement, v.Summary = garbage, "The server does not refuse a wrong token with status 401."
 	}
-	p.deviates(ctx, v, a)
+	p.report(ctx, v, a)
 }
 
 // judgeInvalidToken judges the challenge after a wrong token.
@@ -266,10 +266,10 @@ func (p *prober) judgeInvalidToken(ctx context.Context, a *suite.OutsideResponse
 	p.judgeHasChallenge(ctx, a)
 	c, ok := challengeIn(a)
 	if ok && c.Param("error") == "invalid_token" {
-		p.t.Kept(invalidToken)
+		p.t.MarkKept(invalidToken)
 		return
 	}
-	p.deviates(ctx, verdict.Deviation{
+	p.report(ctx, verdict.Deviation{
 		Requirement: invalidToken, Summary: "The server's challenge does not say that the token is invalid.", Permitted: `error="invalid_token"`,
 	}, a)
 }
@@ -280,14 +280,14 @@ func (p *prober) judgeMalformed(ctx context.Context, a *suite.OutsideResponse) {
 	v := verdict.Deviation{Requirement: malformed, Permitted: "400 Bad Request, or 401 Unauthorized"}
 	switch {
 	case a.Status == http.StatusBadRequest, a.Status == http.StatusUnauthorized:
-		p.t.Kept(malformed)
+		p.t.MarkKept(malformed)
 		return
 	case a.IsServed():
 		v.Summary = "The server serves a request whose Authorization header is malformed."
-		p.deviatesByServing(ctx, v, a)
+		p.reportServed(ctx, v, a)
 		return
 	default:
 		v.Summary, v.Weight = "The server answers a malformed Authorization header with another status than 400 and 401.", verdict.AtMostWarning
 	}
-	p.deviates(ctx, v, a)
+	p.report(ctx, v, a)
 }

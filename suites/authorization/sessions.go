@@ -26,14 +26,14 @@ func useSessionWithoutToken(ctx context.Context, t *suite.T) {
 	if token == "" {
 		t.GiveUp("mcp-conform was given no bearer token")
 	}
-	p.mustBeProtected(ctx)
+	p.requireProtection(ctx)
 	newRequest := p.requestMaker()
 	if !p.post(ctx, "with the token", []string{header}, newRequest(), "").IsServed() {
 		t.GiveUp("the server does not serve the same request with the token, either")
 	}
 	p.judgeLowerCase(ctx, header, p.post(ctx, "with the scheme in lower case", []string{"bearer " + token}, newRequest(), ""))
 	if !p.judgeEveryRequest(ctx, header, newRequest) {
-		t.NotObserved(queryUnused, "the server serves the same request without a token, too")
+		t.MarkNotObserved(queryUnused, "the server serves the same request without a token, too")
 	} else {
 		p.judgeQuery(ctx, p.post(ctx, "with the token in the query only", nil, newRequest(), "access_token="+url.QueryEscape(token)))
 	}
@@ -76,9 +76,9 @@ func (p *prober) accessRequests() []accessRequest {
 	return out
 }
 
-// useRequest returns a function that makes a new request from the first of accessRequests; nil if
-// there is none.
-func (p *prober) useRequest() func() []byte {
+// accessRequestFunc returns a function that makes a new request from the first of accessRequests;
+// nil if there is none.
+func (p *prober) accessRequestFunc() func() []byte {
 	all := p.accessRequests()
 	if len(all) == 0 {
 		return nil
@@ -103,7 +103,7 @@ func (p *prober) judgeEveryRequest(ctx context.Context, header string, newReques
 			p.judgeLaterLeak(ctx, listed)
 		}
 		shown := []*suite.OutsideResponse{listed}
-		if use := p.useRequest(); use != nil {
+		if use := p.accessRequestFunc(); use != nil {
 			control, used := p.post(ctx, "with the token", []string{header}, use(), ""), p.post(ctx, w.how, w.header, use(), "")
 			if shown = []*suite.OutsideResponse{used, control}; isRefusal(used) || isRefusal(control) || used.Outcome() != control.Outcome() {
 				shown = nil
@@ -113,24 +113,24 @@ func (p *prober) judgeEveryRequest(ctx context.Context, header string, newReques
 		}
 		if shown != nil {
 			refused = false
-			p.deviatesByServing(ctx, v, shown...)
+			p.reportServed(ctx, v, shown...)
 			continue
 		}
 		if p.inner != nil { // sessions, and what belongs to them, are open to everybody
-			p.t.Kept(everyRequest)
+			p.t.MarkKept(everyRequest)
 			refused = refused && isRefusal(listed)
 			continue
 		}
 		if stream := p.listen(ctx, w); stream != nil && stream.IsServed() && stream.IsStream() {
-			p.deviatesByServing(ctx, v, stream)
+			p.reportServed(ctx, v, stream)
 			continue
 		}
 		if a := p.post(ctx, w.how, w.header, suite.HarmlessNotification(), ""); a.IsServed() {
 			v.Weight = verdict.AtMostWarning // servers may accept any notification
-			p.deviatesByServing(ctx, v, a)
+			p.reportServed(ctx, v, a)
 			continue
 		}
-		p.t.Kept(everyRequest)
+		p.t.MarkKept(everyRequest)
 		refused = refused && isRefusal(listed)
 	}
 	return refused
@@ -152,23 +152,23 @@ func (p *prober) listen(ctx context.Context, w wrongToken) *suite.OutsideRespons
 // server refuses this request.
 func (p *prober) judgeQuery(ctx context.Context, a *suite.OutsideResponse) {
 	if !a.IsServed() {
-		p.t.Kept(queryUnused)
+		p.t.MarkKept(queryUnused)
 		return
 	}
-	p.deviatesByServing(ctx, verdict.Deviation{
+	p.reportServed(ctx, verdict.Deviation{
 		Requirement: queryUnused, Summary: "The server accepts a token in the query.", Permitted: "401 Unauthorized: the token belongs in the Authorization header",
 	}, a)
 }
 
 func (p *prober) judgeLowerCase(ctx context.Context, header string, a *suite.OutsideResponse) {
 	if a.IsServed() {
-		p.t.Kept(bearerAccepted)
+		p.t.MarkKept(bearerAccepted)
 		return
 	}
 	if newRequest := p.requestMaker(); !p.post(ctx, "with the token, once more", []string{header}, newRequest(), "").IsServed() {
 		p.t.GiveUp("the server no longer serves the request with the token, either")
 	}
-	p.deviates(ctx, verdict.Deviation{
+	p.report(ctx, verdict.Deviation{
 		Requirement: bearerAccepted, Summary: "The server refuses the scheme bearer in lower case.", Permitted: "the scheme in any case, as HTTP specifies", Weight: verdict.AtMostWarning,
 	}, a)
 }
@@ -177,7 +177,7 @@ func (p *prober) judgeLowerCase(ctx context.Context, header string, a *suite.Out
 func (p *prober) judgeDelete(ctx context.Context, header string, newRequest func() []byte) {
 	h := p.Headers(http.MethodDelete, nil, nil)
 	if h.Get(sessionHeader) == "" || p.inner != nil {
-		p.t.NotObserved(noTokenDelete, "the server has no session that a token has opened")
+		p.t.MarkNotObserved(noTokenDelete, "the server has no session that a token has opened")
 		return
 	}
 	served := func(how string) (*suite.OutsideResponse, bool) {
@@ -195,12 +195,12 @@ func (p *prober) judgeDelete(ctx context.Context, header string, newRequest func
 		after, continues := served("with the token, after the DELETE")
 		switch {
 		case continues && a.IsServed():
-			p.t.NotObserved(noTokenDelete, "the server accepts the DELETE, but the session continues")
+			p.t.MarkNotObserved(noTokenDelete, "the server accepts the DELETE, but the session continues")
 			return
 		case continues:
-			p.t.Kept(noTokenDelete)
+			p.t.MarkKept(noTokenDelete)
 		default:
-			p.deviatesByServing(ctx, verdict.Deviation{
+			p.reportServed(ctx, verdict.Deviation{
 				Requirement: noTokenDelete, Summary: "The server ends a session for a client without a valid token.", Permitted: "401 Unauthorized, and the session continues",
 			}, a, after)
 			return

@@ -50,14 +50,14 @@ func watchUpstream(ctx context.Context, t *suite.T) {
 	switch {
 	case found != "":
 		at := c.Record.Remark("the server sent " + found + " to the service that it calls").Seq
-		t.Deviates(c, verdict.Deviation{
+		t.Report(c, verdict.Deviation{
 			Requirement: notPassedOn, Summary: "The server passes on its client's token to a service that it calls.",
 			Permitted: "a token of the server's own", Seen: found, At: []int{at},
 		})
 	case t.Upstream.Calls() == before:
 		t.GiveUp("no tool, resource or prompt made the server call the service")
 	default:
-		t.Kept(notPassedOn)
+		t.MarkKept(notPassedOn)
 	}
 }
 

@@ -63,7 +63,7 @@ func (p *prober) judgeHandedURLs(ctx context.Context, all []handedURL) {
 	if len(all) == 0 {
 		return
 	}
-	server := p.connectedURL()
+	server := p.peerURL()
 	var scripts, inside []handedURL
 	for _, h := range all {
 		if hasScriptScheme(h.text) {
@@ -78,7 +78,7 @@ func (p *prober) judgeHandedURLs(ctx context.Context, all []handedURL) {
 			stringsIn[i] = h.String()
 		}
 		v.Seen = wire.Excerpt(strings.Join(stringsIn, ", "), 400)
-		p.deviates(ctx, v, seen[0].in)
+		p.report(ctx, v, seen[0].in)
 	}
 	switch {
 	case len(scripts) > 0:
@@ -86,7 +86,7 @@ func (p *prober) judgeHandedURLs(ctx context.Context, all []handedURL) {
 			Requirement: urlSchemes, Summary: "The server hands clients a URL that runs code or reads files.", Permitted: "https and http URLs", Weight: verdict.AtMostWarning,
 		}, scripts)
 	default:
-		p.t.Kept(urlSchemes)
+		p.t.MarkKept(urlSchemes)
 	}
 	switch {
 	case len(inside) > 0:
@@ -95,15 +95,15 @@ func (p *prober) judgeHandedURLs(ctx context.Context, all []handedURL) {
 			Weight: verdict.OnlyNote,
 		}, inside)
 	case oauth.IsPrivate(server):
-		p.t.NotObserved(internalAddresses, "the server itself is on this machine or in a private network")
+		p.t.MarkNotObserved(internalAddresses, "the server itself is on this machine or in a private network")
 	default:
-		p.t.Kept(internalAddresses)
+		p.t.MarkKept(internalAddresses)
 	}
 }
 
-// connectedURL returns the URL of the server with the IP address of the connection as its host,
+// peerURL returns the URL of the server with the IP address of the connection as its host,
 // because a host name does not show whether it leads into a private network.
-func (p *prober) connectedURL() *url.URL {
+func (p *prober) peerURL() *url.URL {
 	at := *p.URL
 	if p.refused.Peer.IsValid() {
 		at.Host = netip.AddrPortFrom(p.refused.Peer, 0).String()

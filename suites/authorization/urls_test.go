@@ -45,7 +45,7 @@ func TestTheAddressShowsWhetherTheServerIsPublic(t *testing.T) {
 		}
 		peer, _ := netip.ParseAddr(c.peer)
 		p := &prober{OutsideClient: &suite.OutsideClient{Access: transport.Access{URL: server}}, refused: &suite.OutsideResponse{Peer: peer}}
-		if got := oauth.LeadsIntoPrivateNetwork(p.connectedURL(), private); got != c.want {
+		if got := oauth.LeadsIntoPrivateNetwork(p.peerURL(), private); got != c.want {
 			t.Errorf("%s at %q: %t", c.server, c.peer, got)
 		}
 	}

@@ -102,9 +102,9 @@ func (a *plainRequest) frame(c *client.Conversation) []byte {
 // responseSize returns the size of the response.
 func (a *plainRequest) responseSize() int { return len(a.response.Message.Raw) }
 
-// knownRequests returns requests for lists, resources and a prompt that the server answered
+// findServedRequests returns requests for lists, resources and a prompt that the server answered
 // quickly when they were sent one by one.
-func knownRequests(ctx context.Context, t *suite.T, c *client.Conversation) []plainRequest {
+func findServedRequests(ctx context.Context, t *suite.T, c *client.Conversation) []plainRequest {
 	var all []plainRequest
 	for _, list := range []struct{ capability, method string }{
 		{"tools", spec.MethodToolsList},
@@ -120,7 +120,7 @@ func knownRequests(ctx context.Context, t *suite.T, c *client.Conversation) []pl
 	if bare := t.Inventory.BarePrompts; len(bare) > 0 {
 		all = append(all, plainRequest{method: spec.MethodPromptsGet, params: map[string]any{"name": bare[0]}})
 	}
-	return requestsWithResult(ctx, c, all)
+	return keepServedRequests(ctx, c, all)
 }
 
 // resourceReads returns requests that read the first resources of the inventory; most limits their
@@ -133,9 +133,9 @@ func resourceReads(t *suite.T, most int) []plainRequest {
 	return all
 }
 
-// requestsWithResult sends each request alone, and returns those with a quick result. It stops
+// keepServedRequests sends each request alone, and returns those with a quick result. It stops
 // after a request without a response.
-func requestsWithResult(ctx context.Context, c *client.Conversation, all []plainRequest) []plainRequest {
+func keepServedRequests(ctx context.Context, c *client.Conversation, all []plainRequest) []plainRequest {
 	var good []plainRequest
 	for _, a := range all {
 		a.response = c.Do(ctx, a.method, a.params, client.Within(aloneTime))

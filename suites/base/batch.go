@@ -30,7 +30,7 @@ func batchCase() suite.Case {
 		Run: func(ctx context.Context, t *suite.T) {
 			c := t.Conversation(ctx)
 			if !sendBatchOfRequests(ctx, t, c) {
-				t.NotObserved(silentBatches, "the server serves no batches at all")
+				t.MarkNotObserved(silentBatches, "the server serves no batches at all")
 				return
 			}
 			sendMixedBatch(ctx, t, c)
@@ -82,7 +82,7 @@ func (a *batchResponses) collect(c *client.Conversation) {
 	clear(a.events)
 	c.Record.ReadDialogue(func(d *transcript.Dialogue) {
 		for _, id := range a.ids {
-			for _, r := range d.WithID(id) {
+			for _, r := range d.RequestsWithID(id) {
 				for _, m := range r.Responses {
 					a.events[id] = append(a.events[id], m.Event)
 				}
@@ -117,12 +117,12 @@ func sendBatchOfRequests(ctx context.Context, t *suite.T, c *client.Conversation
 		judgeMissingResponses(t, c, &a, "a batch of requests")
 		return false
 	}
-	t.Kept(receive)
+	t.MarkKept(receive)
 	one, other := a.events[ids[0]][0], a.events[ids[1]][0]
 	if one.Seq == other.Seq && one.Frame.Batch {
-		t.Kept(together)
+		t.MarkKept(together)
 	} else {
-		t.Deviates(c, verdict.Deviation{
+		t.Report(c, verdict.Deviation{
 			Requirement: together,
 			Summary:     "The server sends the responses to a batch one by one.",
 			Permitted:   "one JSON array with the responses to all requests of the batch",
@@ -176,7 +176,7 @@ func sendLongBatch(ctx context.Context, t *suite.T, c *client.Conversation) {
 	case a.missed && (len(a.events) > 0 || a.ended):
 		judgeMissingResponses(t, c, &a, fmt.Sprintf("a batch of %d requests", longBatch))
 	case !a.missed:
-		t.Kept(receive)
+		t.MarkKept(receive)
 	}
 }
 
@@ -192,13 +192,13 @@ func judgeMissingResponses(t *suite.T, c *client.Conversation, a *batchResponses
 	case n > 0:
 		d.Summary = "The server does not answer " + what + " in full."
 		d.Seen = fmt.Sprintf("answers to %d of %d requests", n, len(a.ids))
-		t.Deviates(c, d)
+		t.Report(c, d)
 		d.Requirement = complete
 	case a.ended:
 		d.Summary = "The server exits at " + what + "."
 		d.Seen = "the server ended the connection"
 	}
-	t.Deviates(c, d)
+	t.Report(c, d)
 }
 
 // judgeExtraResponses looks for more than one response for a request, and for responses that match
@@ -211,10 +211,10 @@ func judgeExtraResponses(t *suite.T, c *client.Conversation, a *batchResponses) 
 		}
 	}
 	if len(extra) == 0 {
-		t.Kept(complete)
+		t.MarkKept(complete)
 		return
 	}
-	t.Deviates(c, verdict.Deviation{
+	t.Report(c, verdict.Deviation{
 		Requirement: complete,
 		Summary:     "The server sends more responses to a batch than it has requests.",
 		Permitted:   "one response to each request, none to a notification",
@@ -236,10 +236,10 @@ func sendBatchOfNotifications(ctx context.Context, t *suite.T, c *client.Convers
 		}
 	}
 	if len(at) == 0 {
-		t.Kept(silentBatches)
+		t.MarkKept(silentBatches)
 		return
 	}
-	t.Deviates(c, verdict.Deviation{
+	t.Report(c, verdict.Deviation{
 		Requirement: silentBatches,
 		Summary:     "The server answers a batch of notifications.",
 		Permitted:   "no response, not even an empty array",

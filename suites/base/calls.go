@@ -45,7 +45,7 @@ func callConcurrently(ctx context.Context, t *suite.T) {
 	if len(all) == 0 && !echoes {
 		t.Skip("none of the tools that may be called works without arguments or returns its argument")
 	}
-	good := requestsWithResult(ctx, c, all)
+	good := keepServedRequests(ctx, c, all)
 	var requests [][]byte
 	for round := range 2 {
 		for i, a := range good {
@@ -91,9 +91,9 @@ func compareProgress(ctx context.Context, t *suite.T, c *client.Conversation) {
 		switch {
 		case len(totals) == 0:
 		case i < 0:
-			t.Kept(tokenEcho)
+			t.MarkKept(tokenEcho)
 		case callReportsSteps(ctx, t, c, s.steps):
-			t.Deviates(c, verdict.Deviation{
+			t.Report(c, verdict.Deviation{
 				Requirement: tokenEcho,
 				Summary:     "The server reports progress with the token of a concurrent call.",
 				Permitted:   "progress of this call alone, whose total is " + strconv.Itoa(s.steps),

@@ -42,7 +42,7 @@ func sendInvalidMember(ctx context.Context, t *suite.T, c *client.Conversation) 
 	id := c.NewID()
 	a, err := sendBatch(ctx, c, []wire.ID{id}, []byte("1"), c.Request(id, c.HarmlessMethod(), nil))
 	if err != nil {
-		t.NotObserved(invalidMembers, "mcp-conform got no response to the batch: "+err.Error())
+		t.MarkNotObserved(invalidMembers, "mcp-conform got no response to the batch: "+err.Error())
 		return
 	}
 	d := verdict.Deviation{
@@ -51,7 +51,7 @@ func sendInvalidMember(ctx context.Context, t *suite.T, c *client.Conversation) 
 		At:          []int{a.sent},
 	}
 	if a.missed && !a.ended && suite.IsRefused(c, a.from) {
-		t.NotObserved(invalidMembers, "the server refused the whole batch by its HTTP status")
+		t.MarkNotObserved(invalidMembers, "the server refused the whole batch by its HTTP status")
 		return
 	}
 	if !a.missed {
@@ -69,13 +69,13 @@ func sendInvalidMember(ctx context.Context, t *suite.T, c *client.Conversation) 
 	case code != spec.CodeInvalidRequest:
 		d.Summary, d.Seen = "The server reports an invalid batch member, but not with -32600.", string(message.Raw)
 	default:
-		t.Kept(invalidMembers)
+		t.MarkKept(invalidMembers)
 		return
 	}
 	if unmatched != nil {
 		d.At = append(d.At, unmatched.Seq)
 	}
-	t.Deviates(c, d)
+	t.Report(c, d)
 }
 
 func sendEmptyBatch(ctx context.Context, t *suite.T, c *client.Conversation) {
@@ -95,15 +95,15 @@ func sendEmptyBatch(ctx context.Context, t *suite.T, c *client.Conversation) {
 	}
 	switch {
 	case ctx.Err() != nil:
-		t.NotObserved(emptyArray, "the case ran out of time")
+		t.MarkNotObserved(emptyArray, "the case ran out of time")
 		return
 	case err != nil && hasEnded(c, c.Fence(ctx)):
 		d.Summary, d.Seen = "The server exits at an empty batch.", "the server ended the connection"
 	case errors.Is(err, client.ErrNoFence):
-		t.NotObserved(emptyArray, "the server no longer answers")
+		t.MarkNotObserved(emptyArray, "the server no longer answers")
 		return
 	case err != nil && suite.IsRefusedByStatus(c, from):
-		t.NotObserved(emptyArray, "the server refused the batch by HTTP status alone")
+		t.MarkNotObserved(emptyArray, "the server refused the batch by HTTP status alone")
 		return
 	case err != nil:
 		d.Summary, d.Seen = "The server does not answer an empty batch.", suite.DescribeSilence(c, from)
@@ -111,12 +111,12 @@ func sendEmptyBatch(ctx context.Context, t *suite.T, c *client.Conversation) {
 		d.Summary = "The server answers an empty batch with an array."
 	default:
 		if code, ok := errorCode(unmatchedResponse(event)); ok && code == spec.CodeInvalidRequest {
-			t.Kept(emptyArray)
+			t.MarkKept(emptyArray)
 			return
 		}
 		d.Summary = "The server answers an empty batch, but not with -32600."
 	}
-	t.Deviates(c, d)
+	t.Report(c, d)
 }
 
 // unmatchedResponse returns the event's first response without an id or with id null, which

@@ -64,8 +64,8 @@ func idCase() suite.Case {
 					return // rules judge what came instead
 				}
 			}
-			t.Kept("base.request-answered")
-			t.Kept("base.response-id-echo")
+			t.MarkKept("base.request-answered")
+			t.MarkKept("base.response-id-echo")
 			sendEqualLookingIDs(ctx, t, c)
 			sendHugeIDs(ctx, c)
 		},

@@ -36,7 +36,7 @@ func (w *lineRun) judge(t *suite.T) {
 		switch have := wrong[d.Requirement]; {
 		case !ok:
 		case p.state != survived || d.Weight != verdict.Full || !hasSeveralLines[p.requirement]:
-			t.Deviates(w.c, d)
+			t.Report(w.c, d)
 		case have == nil:
 			d.Summary = "The server does not answer " + lineKinds[d.Requirement] + " with the specified error."
 			wrong[d.Requirement] = &wrongAnswers{d, []*sentLine{p}}
@@ -47,7 +47,7 @@ func (w *lineRun) judge(t *suite.T) {
 	for _, requirement := range slices.Sorted(maps.Keys(wrong)) {
 		d := wrong[requirement].Deviation
 		d.Seen = describeAll(wrong[requirement].lines)
-		t.Deviates(w.c, d)
+		t.Report(w.c, d)
 	}
 }
 
@@ -104,7 +104,7 @@ func (w *lineRun) deviation(t *suite.T, p *sentLine) (d verdict.Deviation, ok bo
 	d.Summary, d.Weight = p.problem()
 	if d.Summary == "" {
 		if p.reply != nil && !p.silence || p.requirement == nullID || p.requirement == refusedBatch {
-			t.Kept(p.requirement)
+			t.MarkKept(p.requirement)
 		}
 		return d, false
 	}

@@ -33,11 +33,11 @@ func longRequestCase() suite.Case {
 			}}, client.Within(0))
 			switch {
 			case r.Answered():
-				t.Kept(answered)
+				t.MarkKept(answered)
 			case suite.IsRefused(c, from):
-				t.NotObserved(answered, "the server refused the long request by HTTP status")
+				t.MarkNotObserved(answered, "the server refused the long request by HTTP status")
 			case errors.Is(r.Err, client.ErrUnanswered):
-				t.Deviates(c, verdict.Deviation{
+				t.Report(c, verdict.Deviation{
 					Requirement: answered,
 					Summary:     "The server does not answer a long request.",
 					Permitted:   "a result, or an error that refuses it for its length",

@@ -61,7 +61,7 @@ func unknownMethodCase() suite.Case {
 				if list != "" && r.Answered() && r.Message.IsOverloadError() {
 					continue
 				}
-				if !t.CanInterpret(suite.CompareOdd(r, ordinary), methodNotFound) {
+				if !t.CanInterpret(suite.NewOddReply(r, ordinary), methodNotFound) {
 					continue
 				}
 				t.Expect(c, r).Keeps(methodNotFound, "The server does not answer an unknown method with -32601.",

@@ -57,7 +57,7 @@ func judgeSilence(ctx context.Context, t *suite.T, c *client.Conversation, from 
 	case ctx.Err() != nil:
 		t.GiveUp("the case ran out of time")
 	case hasEnded(c, err):
-		t.Deviates(c, verdict.Deviation{
+		t.Report(c, verdict.Deviation{
 			Requirement: harmless,
 			Summary:     "The server exits at an unknown notification.",
 			Permitted:   "no response, and later requests are served",
@@ -65,7 +65,7 @@ func judgeSilence(ctx context.Context, t *suite.T, c *client.Conversation, from 
 			At:          []int{firstSent(c, from)},
 		})
 	case err != nil:
-		t.Deviates(c, verdict.Deviation{
+		t.Report(c, verdict.Deviation{
 			Requirement: harmless,
 			Summary:     "The server stops answering after an unknown notification.",
 			Permitted:   "no response, and later requests are served",
@@ -73,7 +73,7 @@ func judgeSilence(ctx context.Context, t *suite.T, c *client.Conversation, from 
 			At:          []int{firstSent(c, from)},
 		})
 	case len(unmatchedResponses(c, from)) > 0:
-		t.Deviates(c, verdict.Deviation{
+		t.Report(c, verdict.Deviation{
 			Requirement: harmless,
 			Summary:     "The server answers an unknown notification.",
 			Permitted:   "no response, and later requests are served",
@@ -81,8 +81,8 @@ func judgeSilence(ctx context.Context, t *suite.T, c *client.Conversation, from 
 			At:          append([]int{firstSent(c, from)}, unmatchedResponses(c, from)...),
 		})
 	default:
-		t.Kept(harmless)
-		t.Kept(noResponse)
+		t.MarkKept(harmless)
+		t.MarkKept(noResponse)
 	}
 }
 
@@ -121,7 +121,7 @@ func oddNotificationCase() suite.Case {
 			}
 			t.AwaitQuiet(ctx, c)
 			if len(unmatchedResponses(c, from)) == 0 {
-				t.Kept(noResponse)
+				t.MarkKept(noResponse)
 			}
 		},
 	}

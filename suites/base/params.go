@@ -68,7 +68,7 @@ func invalidParamsCase() suite.Case {
 				}
 			}
 			if asked == 0 {
-				t.NotApplicable(paramsRequirement(t.Revision), "the server declares no feature whose requests have required params")
+				t.MarkNotApplicable(paramsRequirement(t.Revision), "the server declares no feature whose requests have required params")
 			}
 		},
 	}
@@ -115,16 +115,16 @@ func judgeParams(t *suite.T, c *client.Conversation, r *client.Reply) {
 	case errors.Is(r.Err, client.ErrEnded):
 		d.Summary = "The server exits at a missing or mistyped parameter."
 	case !r.Answered():
-		t.NotObserved(requirement, "the server did not answer the request")
+		t.MarkNotObserved(requirement, "the server did not answer the request")
 		return
 	case r.Busy():
-		t.NotObserved(requirement, "the server was too busy for the request")
+		t.MarkNotObserved(requirement, "the server was too busy for the request")
 		return
 	case isError && spec.Code(code) == spec.CodeHeaderMismatch && c.Web() != nil:
-		t.NotObserved(requirement, "the server refused the headers: a request without the parameter has no Mcp-Name")
+		t.MarkNotObserved(requirement, "the server refused the headers: a request without the parameter has no Mcp-Name")
 		return
 	case isError && spec.IsCodeFor(spec.BadParams, t.Revision, spec.Code(code)):
-		t.Kept(requirement)
+		t.MarkKept(requirement)
 		return
 	case isError:
 		d.Summary = "The server refuses a missing or mistyped parameter, but not with -32602."
@@ -137,7 +137,7 @@ func judgeParams(t *suite.T, c *client.Conversation, r *client.Reply) {
 	default:
 		d.Summary = "The server serves a request with a missing or mistyped parameter."
 	}
-	t.Deviates(c, d)
+	t.Report(c, d)
 }
 
 // isToolError reports whether a tool result has isError set.

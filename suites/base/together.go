@@ -16,7 +16,7 @@ import (
 // order, then in reverse, so that the last of the first round is the first of the second.
 func pipelineRequests(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
-	candidates := knownRequests(ctx, t, c)
+	candidates := findServedRequests(ctx, t, c)
 	if len(candidates) == 0 {
 		t.GiveUp("the server answered none of the requests for what it offers at once")
 	}
@@ -34,22 +34,23 @@ func pipelineRequests(ctx context.Context, t *suite.T) {
 	for i := range candidates {
 		add(&candidates[len(candidates)-1-i])
 	}
-	judgeCrossed(ctx, t, c, candidates, origins, c.DoAll(ctx, requests))
+	judgeConcurrentReplies(ctx, t, c, candidates, origins, c.DoAll(ctx, requests))
 }
 
-// judgeCrossed judges the replies to concurrent requests; origins has the request of each, nil for
-// requests that don't matter. A result that differs from that of the single request may have
-// changed legitimately. It belongs to another request only if it equals that request's result, and
-// the expected result comes back when the request is repeated alone. If both requests are reads,
-// the result must also have the URI of the other, because resources may have equal contents.
-func judgeCrossed(ctx context.Context, t *suite.T, c *client.Conversation, candidates []plainRequest, origins []*plainRequest, replies []*client.Reply) {
+// judgeConcurrentReplies judges the replies to concurrent requests; origins has the request of
+// each, nil for requests that don't matter. A result that differs from that of the single request
+// may have changed legitimately. It belongs to another request only if it equals that request's
+// result, and the expected result comes back when the request is repeated alone. If both requests
+// are reads, the result must also have the URI of the other, because resources may have equal
+// contents.
+func judgeConcurrentReplies(ctx context.Context, t *suite.T, c *client.Conversation, candidates []plainRequest, origins []*plainRequest, replies []*client.Reply) {
 	seen := false
 	for i, r := range replies {
 		if origins[i] == nil || !r.Succeeded() {
 			continue
 		}
 		if other := requestOfResponse(candidates, origins[i], r); other != nil && haveEqualResults(c.Do(ctx, origins[i].method, origins[i].params, client.Within(aloneTime)), origins[i].response) {
-			t.Deviates(c, verdict.Deviation{
+			t.Report(c, verdict.Deviation{
 				Requirement: idEcho,
 				Summary:     "The server answers a request with the response to a concurrent one.",
 				Permitted:   "the response that a single request gets: " + wire.Excerpt(string(origins[i].response.Message.Result()), 120),
@@ -61,7 +62,7 @@ func judgeCrossed(ctx context.Context, t *suite.T, c *client.Conversation, candi
 		seen = true
 	}
 	if seen {
-		t.Kept(idEcho)
+		t.MarkKept(idEcho)
 	}
 }
 
@@ -110,9 +111,9 @@ func haveEqualResults(a, b *client.Reply) bool {
 // each request has one.
 func repeatRequest(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
-	one := requestsWithResult(ctx, c, resourceReads(t, 1))
+	one := keepServedRequests(ctx, c, resourceReads(t, 1))
 	if len(one) == 0 {
-		one = knownRequests(ctx, t, c)
+		one = findServedRequests(ctx, t, c)
 	}
 	if len(one) == 0 {
 		t.GiveUp("the server answered none of the requests for what it offers at once")
@@ -139,7 +140,7 @@ func repeatRequest(ctx context.Context, t *suite.T) {
 // written in several chunks must not be interleaved with others.
 func sendLargeWithSmall(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
-	candidates := knownRequests(ctx, t, c)
+	candidates := findServedRequests(ctx, t, c)
 	if len(candidates) == 0 {
 		t.GiveUp("the server answered none of the requests for what it offers at once")
 	}

@@ -74,16 +74,16 @@ func (a *capacityCheck) judgeLaterCall(ctx context.Context, t *suite.T, c *clien
 	}
 	limit := a.limit()
 	if limit > maxWait {
-		t.NotObserved(raceHandled, "the tool takes too long for mcp-conform to wait for all cancelled calls")
+		t.MarkNotObserved(raceHandled, "the tool takes too long for mcp-conform to wait for all cancelled calls")
 		return
 	}
 	id, from := startCall(ctx, t, c, a.brief)
 	r := c.AwaitResponse(ctx, from, id, client.Within(limit))
 	switch {
 	case r.Answered():
-		t.Kept(raceHandled)
+		t.MarkKept(raceHandled)
 	case errors.Is(r.Err, client.ErrUnanswered) && ctx.Err() == nil && c.Fence(ctx) == nil:
-		t.Deviates(c, verdict.Deviation{
+		t.Report(c, verdict.Deviation{
 			Requirement: raceHandled,
 			Summary:     "The server's tool stops answering after some cancelled calls.",
 			Permitted:   "a response to each call after the cancelled ones",

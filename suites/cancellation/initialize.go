@@ -42,25 +42,25 @@ func cancelInitialize(ctx context.Context, t *suite.T) {
 		t.GiveUp("the server did not answer initialize with a result")
 	default:
 		if again := c.Initialize(ctx); !again.Answered() {
-			noteSilence(ctx, t, c, again, atOnceEnds)
+			reportMissingResponse(ctx, t, c, again, atOnceEnds)
 			return
 		}
-		t.Kept(raceHandled)
+		t.MarkKept(raceHandled)
 		return
 	}
 	if len(frames) > 1 {
 		if r := suite.AwaitExpected(ctx, c, from, ping); !r.Answered() {
-			noteSilence(ctx, t, c, r, atOnceEnds)
+			reportMissingResponse(ctx, t, c, r, atOnceEnds)
 			return
 		}
 	}
 	_ = c.Initialized(ctx)
 	_ = c.Cancel(ctx, id, "too late")
 	if r := c.Do(ctx, c.HarmlessMethod(), nil); !r.Answered() {
-		noteSilence(ctx, t, c, r, "The server exits or hangs when an answered initialize is cancelled.")
+		reportMissingResponse(ctx, t, c, r, "The server exits or hangs when an answered initialize is cancelled.")
 		return
 	}
-	t.Kept(raceHandled)
+	t.MarkKept(raceHandled)
 }
 
 // awaitInitialize waits for the response to initialize, for as long as a server may take to start.
@@ -75,13 +75,13 @@ func awaitInitialize(ctx context.Context, c *client.Conversation, from int, id, 
 	return c.AwaitResponse(ctx, from, id, client.Within(c.Grace()))
 }
 
-// noteSilence reports a missing response. The deviation is only a note, because a client must not
-// cancel initialize.
-func noteSilence(ctx context.Context, t *suite.T, c *client.Conversation, r *client.Reply, summary string) {
+// reportMissingResponse reports a missing response. The deviation is only a note, because a client
+// must not cancel initialize.
+func reportMissingResponse(ctx context.Context, t *suite.T, c *client.Conversation, r *client.Reply, summary string) {
 	if ctx.Err() != nil {
 		t.GiveUp("the case ran out of time")
 	}
-	t.Deviates(c, verdict.Deviation{
+	t.Report(c, verdict.Deviation{
 		Requirement: raceHandled,
 		Summary:     summary,
 		Permitted:   "any behavior, because clients must not cancel initialize; preferably the server continues",

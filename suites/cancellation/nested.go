@@ -34,14 +34,14 @@ func cancelAskingCall(ctx context.Context, t *suite.T) {
 	}
 	last := calls[0]
 	if len(asked) > 1 {
-		_ = c.Send(ctx, suite.Refuse(asked[1]))
+		_ = c.Send(ctx, suite.RefusalOf(asked[1]))
 		last = awaitOneOf(ctx, c, from, calls)
 	}
 	if c.Cancel(ctx, last, "the case wants to see what becomes of the request in it") != nil {
 		t.GiveUp("mcp-conform could not send the cancellation")
 	}
 	t.AwaitQuiet(ctx, c)
-	_ = c.Send(ctx, suite.Refuse(asked[0]))
+	_ = c.Send(ctx, suite.RefusalOf(asked[0]))
 	if r := c.Do(ctx, c.HarmlessMethod(), nil); !r.Answered() {
 		suite.HasEnded(ctx, c, r.Err)
 		return
@@ -58,7 +58,7 @@ func cancelOtherAskingCalls(ctx context.Context, t *suite.T, c *client.Conversat
 	var ids []wire.ID
 	var params []map[string]any
 	for _, role := range []inventory.Role{inventory.AsksSampling, inventory.AsksElicitation, inventory.AsksRoots} {
-		for _, tool := range t.Inventory.Askers(role) {
+		for _, tool := range t.Inventory.AskingTools(role) {
 			if arguments, err := tool.Arguments(); err == nil && tool.Name != but {
 				ids, params = append(ids, c.NewID()), append(params, map[string]any{"name": tool.Name, "arguments": arguments})
 				break
@@ -74,7 +74,7 @@ func cancelOtherAskingCalls(ctx context.Context, t *suite.T, c *client.Conversat
 	}
 	t.AwaitQuiet(ctx, c)
 	for _, m := range asked {
-		_ = c.Send(ctx, suite.Refuse(m))
+		_ = c.Send(ctx, suite.RefusalOf(m))
 	}
 	if r := c.Do(ctx, c.HarmlessMethod(), nil); !r.Answered() {
 		suite.HasEnded(ctx, c, r.Err)
@@ -96,25 +96,25 @@ func repeatCall(ctx context.Context, t *suite.T, c *client.Conversation, tool in
 		t.GiveUp("mcp-conform could not call the tool again")
 	}
 	if c.AwaitResponse(ctx, from, id, client.Within(againTime)).Answered() {
-		t.Kept(raceHandled)
+		t.MarkKept(raceHandled)
 		return
 	}
 	if ctx.Err() != nil || !c.Alive() {
 		t.GiveUp("mcp-conform could not wait for the end of the call")
 	}
-	fresh := t.StartFresh(ctx, client.Options{Answer: suite.Refuse})
+	fresh := t.StartFresh(ctx, client.Options{Answer: suite.RefusalOf})
 	if !fresh.Do(ctx, spec.MethodToolsCall, tool.Params(), client.Within(againTime)).Answered() {
 		t.GiveUp("the call does not end without a cancellation, either")
 	}
 	if c.AwaitResponse(ctx, from, id, client.Within(c.Options().Timeout)).Answered() {
-		t.Kept(raceHandled)
+		t.MarkKept(raceHandled)
 		return
 	}
 	if ctx.Err() != nil || !c.Alive() {
 		t.GiveUp("mcp-conform could not wait for the end of the call")
 	}
 	_ = c.Cancel(ctx, id, transcript.OverdueReason)
-	t.Deviates(c, verdict.Deviation{
+	t.Report(c, verdict.Deviation{
 		Requirement: raceHandled,
 		Summary:     "The server drops a call when another call, which asks the client, is cancelled.",
 		Permitted:   "a response, as without the cancellation",

@@ -179,20 +179,20 @@ func (r race) run(ctx context.Context, t *suite.T, c *client.Conversation, ask f
 	}
 	p.settle()
 	if !p.raced {
-		t.NotObserved(r.requirement, "mcp-conform saw no running request that it could cancel")
+		t.MarkNotObserved(r.requirement, "mcp-conform saw no running request that it could cancel")
 		return c
 	}
 	e := p.firstNotPermitted(r)
 	if e == nil {
-		t.Kept(r.requirement)
+		t.MarkKept(r.requirement)
 		return c
 	}
 	if ctx.Err() != nil || !c.Alive() {
-		t.NotObserved(r.requirement, "mcp-conform could not wait for the responses")
+		t.MarkNotObserved(r.requirement, "mcp-conform could not wait for the responses")
 		return c
 	}
 	if !r.rerunUncancelled(ctx, c, p, e) {
-		t.NotObserved(r.requirement, "without a cancellation the server does not answer all of these requests in time, either")
+		t.MarkNotObserved(r.requirement, "without a cancellation the server does not answer all of these requests in time, either")
 		return c
 	}
 	d := verdict.Deviation{
@@ -205,7 +205,7 @@ func (r race) run(ctx context.Context, t *suite.T, c *client.Conversation, ask f
 	if r.ClientForbidden {
 		d.Weight = verdict.OnlyNote
 	}
-	t.Deviates(c, d)
+	t.Report(c, d)
 	return c
 }
 

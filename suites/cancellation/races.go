@@ -206,10 +206,10 @@ func runQuickRaces(ctx context.Context, t *suite.T) {
 }
 
 // harmlessRequests returns alternating requests that the server answers: harmless ones, and
-// requests for the list of shortList if there is one.
+// requests for the list of shortListMethod if there is one.
 func harmlessRequests(t *suite.T, c *client.Conversation) frameMaker {
 	methods := []string{c.HarmlessMethod()}
-	if method := shortList(t); method != "" {
+	if method := shortListMethod(t); method != "" {
 		methods = append(methods, method)
 	}
 	return func(id wire.ID, n int) []byte { return c.Request(id, methods[n%len(methods)], nil) }
@@ -218,10 +218,10 @@ func harmlessRequests(t *suite.T, c *client.Conversation) frameMaker {
 // longList is the size in bytes at which a list is too long to be requested repeatedly.
 const longList = 32 << 10
 
-// shortList returns the method for the list of tools if that list is declared and shorter than
-// longList. Otherwise it returns the method for the list of prompts, whatever its size, or "" if
-// prompts are not declared.
-func shortList(t *suite.T) string {
+// shortListMethod returns the method for the list of tools if that list is declared and shorter
+// than longList. Otherwise it returns the method for the list of prompts, whatever its size, or ""
+// if prompts are not declared.
+func shortListMethod(t *suite.T) string {
 	size := 0
 	for _, tool := range t.Inventory.Tools {
 		size += len(tool.Raw)

@@ -38,16 +38,16 @@ func closeAfterCancellations(ctx context.Context, t *suite.T, c *client.Conversa
 	p.send()
 	_ = c.CloseInput() // this fails if the server has already exited, which is permitted
 	if suite.AwaitExit(ctx, c, suite.ExitTime(c, leastExit)) {
-		t.Kept(exit)
+		t.MarkKept(exit)
 		return
 	}
 	idle := t.StartFresh(ctx, client.Options{Capabilities: noCapabilities})
 	_ = idle.CloseInput()
 	switch {
 	case !suite.AwaitExit(ctx, idle, suite.ExitTime(idle, leastExit)):
-		t.NotObserved(exit, "the server does not exit without a cancellation, either")
+		t.MarkNotObserved(exit, "the server does not exit without a cancellation, either")
 	case ctx.Err() == nil:
-		t.Deviates(c, verdict.Deviation{
+		t.Report(c, verdict.Deviation{
 			Requirement: exit,
 			Summary:     "The server does not exit when stdin closes after a cancellation.",
 			Permitted:   "the exit of the process, promptly, as without the cancellation",

@@ -91,7 +91,7 @@ func compareResponses(ctx context.Context, t *suite.T) {
 			repeatAfterVisit(ctx, c, tool, declined)
 			continue
 		}
-		if errors.Is(declined.Err, client.ErrUnanswered) && !declined.EndedServer(ctx, c) && !try(tool, accepting, leastTime).Answered() {
+		if errors.Is(declined.Err, client.ErrUnanswered) && !declined.HasEndedServer(ctx, c) && !try(tool, accepting, leastTime).Answered() {
 			continue // slow, whatever the response
 		}
 		if !declining.judge(ctx, t, c, declined) || missed >= maxMissed {
@@ -107,10 +107,10 @@ func compareResponses(ctx context.Context, t *suite.T) {
 				return
 			}
 			if m := n.Request(spec.MethodElicit); v.requirement == allActions && m != nil && isURLMode(m) {
-				judgeVisit(t, c, declined, n)
+				judgeAcceptedURL(t, c, declined, n)
 			}
 		}
-		sendMisfit(ctx, t, c, script, tool, limit)
+		submitInvalidForm(ctx, t, c, script, tool, limit)
 	}
 }
 
@@ -143,9 +143,9 @@ func (v responseVariation) judge(ctx context.Context, t *suite.T, c *client.Conv
 	return n.JudgeEnd(ctx, t, c, d, v.startsWork)
 }
 
-// judgeVisit judges the result after the user agrees to visit a page. The response to such an
+// judgeAcceptedURL judges the result after the user agrees to visit a page. The response to such an
 // elicitation has no content. The tool may insist on the visit first.
-func judgeVisit(t *suite.T, c *client.Conversation, declined, n *suite.ToolCall) {
+func judgeAcceptedURL(t *suite.T, c *client.Conversation, declined, n *suite.ToolCall) {
 	if !n.Answered() || declined.Message.IsError() {
 		return
 	}

@@ -21,26 +21,26 @@ import (
 const validated = "elicitation.response.validated"
 
 // misfit is the invalid value that replaces an enum value, a number or a boolean in a form.
-const misfit = "mcp-conform-does-not-fit"
+const invalidValue = "mcp-conform-does-not-fit"
 
-// misfitFor returns a form with one invalid value in response to an elicitation. It returns nil if
-// m is not a form elicitation, or if no field of its form can be made invalid.
-func misfitFor(m *wire.Message) *misfitForm {
+// invalidFormFor returns a form with one invalid value in response to an elicitation. It returns
+// nil if m is not a form elicitation, or if no field of its form can be made invalid.
+func invalidFormFor(m *wire.Message) *invalidForm {
 	if m == nil || isURLMode(m) {
 		return nil
 	}
-	return newMisfitForm(wire.At(m.Params(), "/requestedSchema"))
+	return newInvalidForm(wire.At(m.Params(), "/requestedSchema"))
 }
 
-// misfitForm is a filled-in form with one field whose value its schema forbids.
-type misfitForm struct {
+// invalidForm is a filled-in form with one field whose value its schema forbids.
+type invalidForm struct {
 	content object
 	fitting string // a valid value of the field, as text
 }
 
-// newMisfitForm fills in a form, with one field that violates its schema. It returns nil if no
+// newInvalidForm fills in a form, with one field that violates its schema. It returns nil if no
 // field can be made invalid.
-func newMisfitForm(schema jsontext.Value) *misfitForm {
+func newInvalidForm(schema jsontext.Value) *invalidForm {
 	content, err := generate.Form(schema)
 	if err != nil {
 		return nil
@@ -54,8 +54,8 @@ func newMisfitForm(schema jsontext.Value) *misfitForm {
 			if err != nil {
 				return nil
 			}
-			content[name] = misfit
-			return &misfitForm{content, unquoted.Replace(string(text))}
+			content[name] = invalidValue
+			return &invalidForm{content, unquoted.Replace(string(text))}
 		}
 	}
 	return nil
@@ -65,25 +65,25 @@ var unquoted = strings.NewReplacer(`\`, "", `"`, "")
 
 // maskValues returns the result with the invalid value and the valid one replaced with the same
 // character, so that two results can be compared.
-func (f *misfitForm) maskValues(r *client.Reply) string {
+func (f *invalidForm) maskValues(r *client.Reply) string {
 	text := unquoted.Replace(string(r.Message.Result()))
-	text = strings.ReplaceAll(text, misfit, "\x00")
+	text = strings.ReplaceAll(text, invalidValue, "\x00")
 	if f.fitting == "" {
 		return text
 	}
 	return strings.ReplaceAll(text, f.fitting, "\x00")
 }
 
-// sendMisfit submits a form with an invalid field. If the tool fails, or succeeds with a result
-// that shows the invalid value, it also submits a valid form. A tool with equal results for both
-// has not validated the form. A tool that fails with the valid form, and accepts the invalid one
-// again, has confused them. In other cases the result may say that the value was refused, so
+// submitInvalidForm submits a form with an invalid field. If the tool fails, or succeeds with a
+// result that shows the invalid value, it also submits a valid form. A tool with equal results for
+// both has not validated the form. A tool that fails with the valid form, and accepts the invalid
+// one again, has confused them. In other cases the result may say that the value was refused, so
 // success is only noted.
-func sendMisfit(ctx context.Context, t *suite.T, c *client.Conversation, script *client.Answers, tool inventory.Tool, limit time.Duration) {
+func submitInvalidForm(ctx context.Context, t *suite.T, c *client.Conversation, script *client.Answers, tool inventory.Tool, limit time.Duration) {
 	submit := func(spoils bool) *suite.ToolCall {
 		submitted := false
 		script.Set(spec.MethodElicit, func(m *wire.Message) []byte {
-			form := misfitFor(m)
+			form := invalidFormFor(m)
 			if form == nil || submitted {
 				return wire.NewResult(m.ID, object{"action": "decline"})
 			}
@@ -97,12 +97,12 @@ func sendMisfit(ctx context.Context, t *suite.T, c *client.Conversation, script 
 		return suite.Call(ctx, c, tool, limit)
 	}
 	n := submit(true)
-	form := misfitFor(n.Request(spec.MethodElicit))
+	form := invalidFormFor(n.Request(spec.MethodElicit))
 	if form == nil || !n.Answered() {
 		return
 	}
 	if n.Failed() {
-		judgeMisfit(t, c, tool, n, submit(false))
+		judgeInvalidForm(t, c, tool, n, submit(false))
 		return
 	}
 	if !isAccepted(n) {
@@ -125,28 +125,28 @@ func sendMisfit(ctx context.Context, t *suite.T, c *client.Conversation, script 
 		d.Summary, d.Weight = "The server's tool treats a broken form like one that fits.", verdict.Full
 		d.At = append(d.At, control.Positions(spec.MethodElicit)...)
 	}
-	t.Deviates(c, d)
+	t.Report(c, d)
 }
 
 // isAccepted reports whether a tool succeeded with the invalid form, and its result shows the
 // invalid value.
 func isAccepted(n *suite.ToolCall) bool {
-	return n.Answered() && !n.Failed() && strings.Contains(string(n.Message.Result()), misfit)
+	return n.Answered() && !n.Failed() && strings.Contains(string(n.Message.Result()), invalidValue)
 }
 
-// judgeMisfit judges a tool that fails with the invalid form, by its response to a valid one. If
-// the tool fails with the valid form as well, it may have another reason, unless the configuration
-// says that it sends elicitation requests.
-func judgeMisfit(t *suite.T, c *client.Conversation, tool inventory.Tool, n, control *suite.ToolCall) {
+// judgeInvalidForm judges a tool that fails with the invalid form, by its response to a valid one.
+// If the tool fails with the valid form as well, it may have another reason, unless the
+// configuration says that it sends elicitation requests.
+func judgeInvalidForm(t *suite.T, c *client.Conversation, tool inventory.Tool, n, control *suite.ToolCall) {
 	promised := slices.ContainsFunc(t.Inventory.KnownCalls(inventory.AsksElicitation), func(k inventory.KnownCall) bool {
 		return k.IsPromised && k.Tool == tool.Name
 	})
 	switch {
 	case !control.Answered() || control.Request(spec.MethodElicit) == nil:
 	case !control.Failed():
-		t.Kept(validated)
+		t.MarkKept(validated)
 	case promised:
-		t.Deviates(c, verdict.Deviation{
+		t.Report(c, verdict.Deviation{
 			Requirement: validated,
 			Summary:     "The server's tool refuses a form that fits its schema.",
 			Permitted:   "a result that uses what the user filled in",

@@ -112,7 +112,7 @@ func answeredCalls(execution *fuzz.Execution, t *script.Conversation) []toolCall
 		if m.Kind != wire.Response || r == nil || r.Response().Message != m {
 			continue
 		}
-		if slices.ContainsFunc(d.WithID(m.ID), func(q *transcript.Request) bool { return q != r && q.Event.Seq < e.Seq }) {
+		if slices.ContainsFunc(d.RequestsWithID(m.ID), func(q *transcript.Request) bool { return q != r && q.Event.Seq < e.Seq }) {
 			continue // it is unclear which of the two got the response
 		}
 		if c := readCall(execution, t, r.Event, r.Message); c != nil {

@@ -133,7 +133,7 @@ func TestArguments(t *testing.T) {
 		"two of the same id, though": {taking("echo"), []script.Operation{readCall(2001, "echo", `{}`), readCall(2001, "echo", `{}`)}, []string{takes}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := inprocess.Misbehaving(withoutRoots(c.seams))
+			d := inprocess.MisbehavingDialer(withoutRoots(c.seams))
 			server, _, err := fuzz.Probe(t.Context(), d, spec.V20251125, inventory.Config{Policy: inventory.CallAll}, client.Options{})
 			if err != nil || server == nil {
 				t.Fatal("the server can't be asked", err)

@@ -32,7 +32,7 @@ func search(ctx context.Context, t *testing.T, f faults.Fault, seed uint64, leng
 	t.Helper()
 	var found *fuzz.Finding
 	report, err := fuzz.Run(ctx, fuzz.Options{
-		Dialer: inprocess.Misbehaving(f.Seams), Laws: laws(), Policy: inventory.Config{Policy: inventory.CallAll}, Revisions: f.Revisions,
+		Dialer: inprocess.MisbehavingDialer(f.Seams), Laws: laws(), Policy: inventory.Config{Policy: inventory.CallAll}, Revisions: f.Revisions,
 		Time: length, Seed: seed, Shrink: shrink,
 		StopAt: func(one *fuzz.Finding) bool {
 			if one.Requirement == f.Requirement && one.Outcome > verdict.Note && one.Recurred() && found == nil {
@@ -120,7 +120,7 @@ func TestBuriedFaultsStayHidden(t *testing.T) {
 		}
 		t.Run(f.ID, func(t *testing.T) {
 			report, err := engine.Run(t.Context(), engine.Options{
-				Dialer: inprocess.Misbehaving(f.Seams), Cases: suites.Cases(), Rules: ruleset.All(), Revisions: f.Revisions,
+				Dialer: inprocess.MisbehavingDialer(f.Seams), Cases: suites.Cases(), Rules: ruleset.All(), Revisions: f.Revisions,
 				Policy: inventory.Config{Policy: inventory.CallSafe}, Unconfirmed: true, StartTimeout: 20 * time.Second, Timeout: 5 * time.Second,
 			})
 			if err != nil {

@@ -22,7 +22,7 @@ import (
 
 // laws returns the passive rules and all other laws.
 func laws() []fuzz.Law {
-	out := []fuzz.Law{fuzz.Passive(ruleset.All())}
+	out := []fuzz.Law{fuzz.RulesLaw(ruleset.All())}
 	for _, l := range lawbook.Laws() {
 		if !l.Unspecified {
 			out = append(out, l)

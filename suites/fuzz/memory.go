@@ -13,12 +13,12 @@ func growingMemory(execution *fuzz.Execution) []fuzz.Breach {
 	for n, t := range execution.Conversations {
 		for _, g := range t.Growths {
 			d := verdict.Deviation{At: []int{g.First, g.Last}, Weight: verdict.OnlyNote}
-			if bytes, grows := g.WithCancelled(); grows {
+			if bytes, grows := g.PerCancellation(); grows {
 				d.Requirement = freeResources
 				d.Summary = "The server's memory grows with each cancelled request."
 				d.Permitted = "memory that stays about constant"
 				d.Seen = describeGrowth(bytes)
-			} else if bytes, grows := g.WithEach(); grows {
+			} else if bytes, grows := g.PerRequest(); grows {
 				d.Requirement = requestAnswered
 				d.Summary = "The server's memory grows with each request."
 				d.Permitted = "memory that stays about constant; the specification does not require it"

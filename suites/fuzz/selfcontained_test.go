@@ -39,7 +39,7 @@ func TestSelfContainedRequests(t *testing.T) {
 		"a server that depends on nothing":   {script: []script.Operation{prompts(2001, nil), prompts(2002, byURL), prompts(2003, nil)}, equal: true, without: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := inprocess.Misbehaving(lookUpFault(t, "stateless.no-prior-request-context/after-url-mode").Seams)
+			d := inprocess.MisbehavingDialer(lookUpFault(t, "stateless.no-prior-request-context/after-url-mode").Seams)
 			if c.without {
 				d = inprocess.Dialer(nil)
 			}

@@ -39,7 +39,7 @@ func TestEndOfServerIsAttributed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := lookUpFault(t, c.fault)
-			p := script.Player{Dialer: inprocess.Misbehaving(f.Seams), Timeout: time.Second, Start: 20 * time.Second}
+			p := script.Player{Dialer: inprocess.MisbehavingDialer(f.Seams), Timeout: time.Second, Start: 20 * time.Second}
 			o := &fuzz.Execution{Playback: p.Play(t.Context(), script.Script{Revision: spec.V20251125, Operations: c.script})}
 			var got []string
 			for _, s := range fuzz.Judge(laws(), o) {

@@ -54,7 +54,7 @@ func sendBatchedInitialize(ctx context.Context, t *suite.T) {
 	dialogue := transcript.DialogueOf(c.Record.From(from))
 	for _, id := range []wire.ID{alone, beside} {
 		var r *client.Reply
-		for _, request := range dialogue.WithID(id) {
+		for _, request := range dialogue.RequestsWithID(id) {
 			if response := request.Response(); response != nil {
 				r = &client.Reply{Sent: request.Event, Event: response.Event, Message: response.Message}
 			}
@@ -63,12 +63,12 @@ func sendBatchedInitialize(ctx context.Context, t *suite.T) {
 		case r != nil && r.Succeeded():
 			reportDeviation(t, c, r, batchInitialize, "The server accepts initialize in a batch.", "an error, or no response")
 		case r != nil:
-			t.Kept(batchInitialize)
+			t.MarkKept(batchInitialize)
 		case refusals > 0:
 			refusals--
-			t.Kept(batchInitialize)
+			t.MarkKept(batchInitialize)
 		default:
-			t.NotObserved(batchInitialize, "the server neither accepted nor refused the batch")
+			t.MarkNotObserved(batchInitialize, "the server neither accepted nor refused the batch")
 		}
 	}
 }

@@ -34,7 +34,7 @@ func sendUnknownCapabilities(ctx context.Context, t *suite.T) {
 		reportDeviation(t, c, r, unknownCapabilities, "The server refuses initialize with unknown client capabilities.", "a result, as capabilities are an open set")
 		t.GiveUp("the server did not answer initialize with unknown client capabilities with a result")
 	}
-	t.Kept(unknownCapabilities)
+	t.MarkKept(unknownCapabilities)
 	t.Expect(c, r).Keeps(sameVersion, "The server answers a version that it supports with another.", suite.Satisfy(
 		"a result with protocolVersion "+string(t.Revision)+", which it accepted before",
 		func(r *client.Reply) bool {
@@ -53,17 +53,17 @@ func judgeAfterSilence(ctx context.Context, t *suite.T, c *client.Conversation) 
 	_ = c.AwaitQuiet(ctx)
 	request := firstServerRequest(c)
 	if request == nil {
-		t.NotObserved(errorsPrepared, "the server sent no request that mcp-conform could leave unanswered")
+		t.MarkNotObserved(errorsPrepared, "the server sent no request that mcp-conform could leave unanswered")
 		return
 	}
 	r := c.Do(ctx, spec.MethodPing, nil)
 	switch {
 	case r.Answered():
-		t.Kept(errorsPrepared)
+		t.MarkKept(errorsPrepared)
 	case ctx.Err() != nil || r.Sent == nil && !hasEndedInstead(ctx, c, r):
-		t.NotObserved(errorsPrepared, "mcp-conform could not send the ping or wait for its response")
+		t.MarkNotObserved(errorsPrepared, "mcp-conform could not send the ping or wait for its response")
 	default:
-		t.Deviates(c, verdict.Deviation{
+		t.Report(c, verdict.Deviation{
 			Requirement: errorsPrepared,
 			Summary:     "The server stops answering after its own request got no response.",
 			Permitted:   "a server that continues to serve",
@@ -96,7 +96,7 @@ func sendDeficientInitialize(ctx context.Context, t *suite.T) {
 		from := c.Record.Len()
 		r := c.Do(ctx, spec.MethodInitialize, params)
 		if !r.Answered() && suite.IsRefused(c, from) {
-			t.Kept(errorsPrepared)
+			t.MarkKept(errorsPrepared)
 			continue
 		}
 		if !r.Answered() {
@@ -107,13 +107,13 @@ func sendDeficientInitialize(ctx context.Context, t *suite.T) {
 			fresh()
 			continue
 		}
-		t.Kept(errorsPrepared)
+		t.MarkKept(errorsPrepared)
 		if r.Succeeded() {
 			fresh()
 		}
 	}
 	if r := c.Initialize(ctx); r.Answered() {
-		t.Kept(errorsPrepared)
+		t.MarkKept(errorsPrepared)
 	} else if ctx.Err() == nil {
 		reportDeviation(t, c, r, errorsPrepared, "The server does not answer a valid initialize after an invalid one.", "any answer")
 	}

@@ -39,7 +39,7 @@ func useDeclaredLists(ctx context.Context, t *suite.T) {
 			t.GiveUp("mcp-conform could not send " + method + " or wait for its response")
 		case method == spec.MethodPing:
 			if r.Succeeded() {
-				t.Kept(serves) // otherwise ping.responds reports it
+				t.MarkKept(serves) // otherwise ping.responds reports it
 			}
 		case !r.Answered():
 			reportDeviation(t, c, r, serves, "The server does not answer a declared list after initialized.", "a result")
@@ -59,7 +59,7 @@ func useUndeclaredLists(ctx context.Context, t *suite.T) {
 		}
 		asked = true
 		r := c.Do(ctx, list.method, nil)
-		if !t.CanInterpret(suite.CompareOdd(r, c.Do(ctx, c.HarmlessMethod(), nil)), undeclared) {
+		if !t.CanInterpret(suite.NewOddReply(r, c.Do(ctx, c.HarmlessMethod(), nil)), undeclared) {
 			continue
 		}
 		if t.Expect(c, r).Keeps(undeclared, "The server serves a method without declaring its capability.", suite.BeAnyError()) {
@@ -68,6 +68,6 @@ func useUndeclaredLists(ctx context.Context, t *suite.T) {
 		}
 	}
 	if !asked {
-		t.NotApplicable(undeclared, "the server declares tools, prompts and resources")
+		t.MarkNotApplicable(undeclared, "the server declares tools, prompts and resources")
 	}
 }

@@ -46,7 +46,7 @@ func requestBeforeInitialize(ctx context.Context, t *suite.T, c *client.Conversa
 		reportDeviation(t, c, r, beforeInitialize, "The server exits at a request before initialized.", "an error, a result or silence")
 		return false
 	case !r.Answered():
-		t.NotObserved(beforeInitialize, "the server did not answer initialize after an earlier request")
+		t.MarkNotObserved(beforeInitialize, "the server did not answer initialize after an earlier request")
 		return false
 	}
 	usable := r.Succeeded() && c.Server().ProtocolVersion == string(t.Revision)
@@ -64,14 +64,14 @@ func requestBeforeInitialize(ctx context.Context, t *suite.T, c *client.Conversa
 			return false
 		}
 		if err != nil {
-			t.NotObserved(beforeInitialize, "the server did not answer a later request: "+err.Error())
+			t.MarkNotObserved(beforeInitialize, "the server did not answer a later request: "+err.Error())
 			return false
 		}
 		if list != "" {
 			judgeServedLater(ctx, t, c, list)
 		}
 	}
-	t.Kept(beforeInitialize)
+	t.MarkKept(beforeInitialize)
 	return usable
 }
 
@@ -108,10 +108,10 @@ func requestShutdown(ctx context.Context, t *suite.T, c *client.Conversation, me
 		return
 	}
 	if !r.Answered() && suite.IsRefused(c, from) { // by HTTP status
-		t.Kept(noShutdown)
+		t.MarkKept(noShutdown)
 		return
 	}
-	if !t.CanInterpret(suite.CompareOdd(r, c.Do(ctx, c.HarmlessMethod(), nil)), noShutdown) {
+	if !t.CanInterpret(suite.NewOddReply(r, c.Do(ctx, c.HarmlessMethod(), nil)), noShutdown) {
 		return
 	}
 	t.Expect(c, r).Keeps(noShutdown, "The server serves a request named shutdown or exit.", suite.BeAnyError())
@@ -133,7 +133,7 @@ func initializeAgain(ctx context.Context, t *suite.T, c *client.Conversation) {
 			reportDeviation(t, c, r, reinitialize, "The server exits at a second initialize.", "an error, a result or silence")
 			return
 		}
-		t.Kept(reinitialize)
+		t.MarkKept(reinitialize)
 		if !r.Succeeded() {
 			return
 		}
@@ -164,7 +164,7 @@ func judgeAnnouncedEnd(ctx context.Context, t *suite.T, c *client.Conversation) 
 	if err != nil {
 		return // no message came, whether the server ended or not
 	}
-	t.Deviates(c, verdict.Deviation{
+	t.Report(c, verdict.Deviation{
 		Requirement: noShutdown,
 		Summary:     "The server announces its shutdown with a message of its own.",
 		Permitted:   "an exit without a message: the end of the stream is the signal",

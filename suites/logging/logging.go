@@ -167,11 +167,11 @@ func judgeLogging(ctx context.Context, t *suite.T, c *client.Conversation, level
 		t.AwaitQuiet(ctx, c) // the log messages may come after the response
 	}
 	if want = provenLevels(c, tool, want); len(want) == 0 {
-		t.NotObserved(sendsAll, whyInconclusive(tool))
+		t.MarkNotObserved(sendsAll, whyInconclusive(tool))
 		return
 	}
 	if lacks := firstMissingLevel(c, r.Sent.Seq, want); lacks != "" {
-		t.Deviates(c, verdict.Deviation{
+		t.Report(c, verdict.Deviation{
 			Requirement: sendsAll,
 			Summary:     "The server withholds a log message of an enabled level.",
 			Permitted:   "all messages of the set level and above",
@@ -180,7 +180,7 @@ func judgeLogging(ctx context.Context, t *suite.T, c *client.Conversation, level
 		})
 		return
 	}
-	t.Kept(sendsAll)
+	t.MarkKept(sendsAll)
 }
 
 // judgeListeningStream judges the log messages that came since the call on a stream that a GET
@@ -192,7 +192,7 @@ func judgeListeningStream(t *suite.T, c *client.Conversation, call *client.Reply
 		if slices.Index(known, got) <= slices.Index(known, level) {
 			continue
 		}
-		t.Deviates(c, verdict.Deviation{
+		t.Report(c, verdict.Deviation{
 			Requirement: threshold, Weight: verdict.AtMostWarning,
 			Summary:   "The server sends a log message below the level that was set.",
 			Permitted: "messages of the level that was set and above",

@@ -48,7 +48,7 @@ func findSecrets(ctx context.Context, t *suite.T) {
 			continue
 		}
 		if logged = true; strings.Contains(string(e.Raw), secret) {
-			t.Deviates(c, verdict.Deviation{
+			t.Report(c, verdict.Deviation{
 				Requirement: noSecrets,
 				Summary:     "The server logs the bearer token of a request.",
 				Permitted:   "log messages without credentials",
@@ -59,6 +59,6 @@ func findSecrets(ctx context.Context, t *suite.T) {
 		}
 	}
 	if logged {
-		t.Kept(noSecrets)
+		t.MarkKept(noSecrets)
 	}
 }

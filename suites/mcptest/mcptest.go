@@ -168,7 +168,7 @@ func judge(ctx context.Context, name string, s Server, o Options, secrets *redac
 	if err != nil {
 		return nil, err
 	}
-	report.Redact(secrets.Text)
+	report.Redact(secrets.RedactText)
 	if known != nil {
 		known.Apply(report, time.Now(), len(o.Revisions) == 0 && len(eo.Selection.Focus) == 0 && len(o.Profiles) == 0 && !o.Quick)
 	}
@@ -257,7 +257,7 @@ func explain(err error, secrets *redact.Secrets) string {
 			text += "\nthe server's stderr:\n" + strings.TrimSpace(unreachable.Stderr)
 		}
 	}
-	lines := strings.Split(secrets.Text(text), "\n")
+	lines := strings.Split(secrets.RedactText(text), "\n")
 	for i := range lines {
 		lines[i] = reporters.Visible(lines[i])
 	}

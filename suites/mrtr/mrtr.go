@@ -79,13 +79,13 @@ const (
 	callTime  = 3 * time.Second
 )
 
-// likelyRequests returns requests that may require input: calls of tools that seem to ask the
+// likelyAskingRequests returns requests that may require input: calls of tools that seem to ask the
 // client something, prompts without arguments, and resources.
-func likelyRequests(t *suite.T) []suite.Request {
+func likelyAskingRequests(t *suite.T) []suite.Request {
 	var out []suite.Request
 	seen := map[string]bool{}
 	for _, role := range []inventory.Role{inventory.AsksElicitation, inventory.AsksSampling, inventory.AsksRoots} {
-		for _, tool := range t.Inventory.Askers(role) {
+		for _, tool := range t.Inventory.AskingTools(role) {
 			arguments, err := tool.Arguments()
 			if err != nil || seen[tool.Name] || len(out) == maxTools {
 				continue
@@ -103,9 +103,9 @@ func likelyRequests(t *suite.T) []suite.Request {
 	return out
 }
 
-// willingClient returns the options of a client that declares every capability and accepts every
-// request for input.
-func willingClient(t *suite.T) client.Options {
+// acceptingClientOptions returns the options of a client that declares every capability and accepts
+// every request for input.
+func acceptingClientOptions(t *suite.T) client.Options {
 	capabilities := client.AllCapabilities(t.Revision)
 	answers := client.NewAnswers(capabilities)
 	answers.Set(spec.MethodElicit, suite.Accept)
@@ -131,7 +131,7 @@ func (a inputRequest) begin(ctx context.Context) (next map[string]any, ok bool) 
 	if !r.IsInputRequired() {
 		return nil, false
 	}
-	return a.c.NextRound(a.Params, r)
+	return a.c.NextRoundParams(a.Params, r)
 }
 
 // isCompleteResult reports whether a response is a complete result in which nothing failed.
@@ -147,11 +147,11 @@ func responseResult(r *client.Reply) []byte {
 	return r.Message.Result()
 }
 
-// findAsking returns requests that require input, up to the given number, and ends the case if
-// there is none.
-func findAsking(ctx context.Context, t *suite.T, c *client.Conversation, most int) []inputRequest {
+// findAskingRequests returns requests that require input, up to the given number, and ends the case
+// if there is none.
+func findAskingRequests(ctx context.Context, t *suite.T, c *client.Conversation, most int) []inputRequest {
 	var out []inputRequest
-	for _, r := range likelyRequests(t) {
+	for _, r := range likelyAskingRequests(t) {
 		if len(out) == most || ctx.Err() != nil || !c.Alive() {
 			break
 		}
@@ -167,8 +167,8 @@ func findAsking(ctx context.Context, t *suite.T, c *client.Conversation, most in
 }
 
 func retryRequests(ctx context.Context, t *suite.T) {
-	c := t.Start(ctx, willingClient(t))
-	for _, a := range findAsking(ctx, t, c, maxAsking) {
+	c := t.Start(ctx, acceptingClientOptions(t))
+	for _, a := range findAskingRequests(ctx, t, c, maxAsking) {
 		next, ok := a.begin(ctx)
 		if !ok || !a.send(ctx, next).Answered() {
 			continue
@@ -243,11 +243,11 @@ func withoutMember(m map[string]any, name string) map[string]any {
 // the server requires only input that the client can give. The server is fresh, so that it knows
 // no capability from an earlier request.
 func declareLess(ctx context.Context, t *suite.T) {
-	o := willingClient(t)
+	o := acceptingClientOptions(t)
 	everything := o.Capabilities
 	o.Capabilities = map[string]any{}
 	c := t.StartFresh(ctx, o)
-	all := likelyRequests(t)
+	all := likelyAskingRequests(t)
 	declare := func(params, capabilities map[string]any) map[string]any {
 		return withMember(params, "_meta", map[string]any{spec.MetaClientCapabilities: capabilities})
 	}
@@ -256,7 +256,7 @@ func declareLess(ctx context.Context, t *suite.T) {
 		if !reply.IsInputRequired() || ctx.Err() != nil || !c.Alive() {
 			return nil, false
 		}
-		return c.NextRound(params, reply)
+		return c.NextRoundParams(params, reply)
 	}
 	each := func(capabilities map[string]any) {
 		for _, r := range all {

@@ -13,11 +13,11 @@ import (
 // retry must complete neither without a state nor with a changed one. Only a protected state has to
 // name its user. The requirement is kept only if the first user's own retry completes.
 func retryAsOtherUser(ctx context.Context, t *suite.T) {
-	c := t.Start(ctx, willingClient(t))
+	c := t.Start(ctx, acceptingClientOptions(t))
 	u := t.OtherUser(ctx, c)
 	defer u.Leave(ctx)
 	seen := false
-	for _, a := range findAsking(ctx, t, c, maxAsking) {
+	for _, a := range findAskingRequests(ctx, t, c, maxAsking) {
 		next, ok := a.begin(ctx)
 		state, hasState := stateOf(next)
 		if !ok || !hasState {
@@ -31,10 +31,10 @@ func retryAsOtherUser(ctx context.Context, t *suite.T) {
 		}
 		foreign := send(next)
 		if isComplete(foreign) {
-			if acceptsForgeries(ctx, a, state, send) {
+			if tryForgedRetries(ctx, a, state, send) {
 				continue
 			}
-			t.Deviates(c, verdict.Deviation{
+			t.Report(c, verdict.Deviation{
 				Requirement: statePrincipal, Summary: "The server accepts the requestState of one user from another.",
 				Permitted: "an error, or input that is required again", Seen: foreign.About + " got " + foreign.Describe(), At: []int{foreign.At},
 			})
@@ -45,7 +45,7 @@ func retryAsOtherUser(ctx context.Context, t *suite.T) {
 	if !seen {
 		t.GiveUp("the server completed no retry of the first user with a requestState")
 	}
-	t.Kept(statePrincipal)
+	t.MarkKept(statePrincipal)
 }
 
 // isComplete reports whether an answer is a complete result in which nothing failed.
@@ -54,8 +54,8 @@ func isComplete(a *suite.OutsideResponse) bool {
 	return kind == "complete" && string(wire.At(a.Result(), "/isError")) != "true"
 }
 
-// acceptsForgeries reports whether a retry with a changed state is completed.
-func acceptsForgeries(ctx context.Context, a inputRequest, state string, send func(params map[string]any) *suite.OutsideResponse) bool {
+// tryForgedRetries reports whether a retry with a changed state is completed.
+func tryForgedRetries(ctx context.Context, a inputRequest, state string, send func(params map[string]any) *suite.OutsideResponse) bool {
 	for _, params := range a.forgedRetries(ctx, state) {
 		if isComplete(send(params)) {
 			return true

@@ -23,8 +23,8 @@ import (
 // changeState retries requests with changed states and with those of other requests. It uses only
 // requests whose retry with the server's own state completes.
 func changeState(ctx context.Context, t *suite.T) {
-	c := t.Start(ctx, willingClient(t))
-	inputRequest := findAsking(ctx, t, c, maxAsking)
+	c := t.Start(ctx, acceptingClientOptions(t))
+	inputRequest := findAskingRequests(ctx, t, c, maxAsking)
 	stated := 0
 	for i, a := range inputRequest {
 		next, ok := a.begin(ctx)
@@ -42,7 +42,7 @@ func changeState(ctx context.Context, t *suite.T) {
 	}
 	if stated == 0 {
 		for _, id := range []string{stateTampered, stateBound} {
-			t.NotObserved(id, "the server completed no retry with a requestState")
+			t.MarkNotObserved(id, "the server completed no retry with a requestState")
 		}
 	}
 	sendOddStates(ctx, t, inputRequest[0])
@@ -204,7 +204,7 @@ func tamperWithState(ctx context.Context, t *suite.T, a inputRequest, first stri
 			return accepted
 		}
 		if !isCompleteResult(r) {
-			t.Kept(stateTampered)
+			t.MarkKept(stateTampered)
 			continue
 		}
 		accepted = true
@@ -220,7 +220,7 @@ func tamperWithState(ctx context.Context, t *suite.T, a inputRequest, first stri
 			d.Summary, d.Permitted, d.Weight = "The server acts on a requestState that the client changed.", "an error, or input_required once more", 0
 			d.Seen = "the replaced value of the state in the result: " + wire.Excerpt(string(r.Message.Raw), 200)
 		}
-		t.Deviates(a.c, d)
+		t.Report(a.c, d)
 	}
 	return accepted
 }
@@ -246,9 +246,9 @@ func swapStates(ctx context.Context, t *suite.T, a, other inputRequest) {
 	switch {
 	case !r.Answered():
 	case !isCompleteResult(r):
-		t.Kept(stateBound)
+		t.MarkKept(stateBound)
 	default:
-		t.Deviates(a.c, verdict.Deviation{
+		t.Report(a.c, verdict.Deviation{
 			Requirement: stateBound,
 			Summary:     "The server accepts the requestState of another request.",
 			Permitted:   "an error, or input_required once more",
@@ -272,14 +272,14 @@ func sendOddStates(ctx context.Context, t *suite.T, a inputRequest) {
 			params["requestState"] = v
 			reply := c.Do(ctx, r.Method, params, client.OneRound)
 			if reply.Answered() {
-				t.Kept(attackerControlled)
+				t.MarkKept(attackerControlled)
 				continue
 			}
 			if ctx.Err() != nil {
 				return
 			}
 			if !c.Alive() {
-				t.Deviates(c, verdict.Deviation{
+				t.Report(c, verdict.Deviation{
 					Requirement: attackerControlled,
 					Summary:     "The server exits because of a strange requestState.",
 					Permitted:   "any response",
@@ -296,10 +296,10 @@ func sendOddStates(ctx context.Context, t *suite.T, a inputRequest) {
 // control. Over stdio the other client has a process of its own: a server that generates the key of
 // its states when it starts gets only a note.
 func retryElsewhere(ctx context.Context, t *suite.T) {
-	c := t.Start(ctx, willingClient(t))
-	other := t.Start(ctx, willingClient(t))
+	c := t.Start(ctx, acceptingClientOptions(t))
+	other := t.Start(ctx, acceptingClientOptions(t))
 	judged := false
-	for _, a := range findAsking(ctx, t, c, maxAsking) {
+	for _, a := range findAskingRequests(ctx, t, c, maxAsking) {
 		next, ok := a.begin(ctx)
 		if !ok {
 			continue
@@ -307,7 +307,7 @@ func retryElsewhere(ctx context.Context, t *suite.T) {
 		r := other.Do(ctx, a.Method, next, client.OneRound, client.Within(callTime))
 		if r.Succeeded() {
 			judged = true
-			t.Kept(selfContained)
+			t.MarkKept(selfContained)
 			continue
 		}
 		next, ok = a.begin(ctx)
@@ -325,10 +325,10 @@ func retryElsewhere(ctx context.Context, t *suite.T) {
 		if t.Transport == spec.Stdio {
 			d.Summary, d.Weight = "The server completes a retry only in the process of the request.", verdict.OnlyNote
 		}
-		t.Deviates(other, d)
+		t.Report(other, d)
 	}
 	if !judged {
-		t.NotObserved(selfContained, "the server completed no retry")
+		t.MarkNotObserved(selfContained, "the server completed no retry")
 	}
 }
 
@@ -339,8 +339,8 @@ const maxAbandoned = 12
 // input. The same request, sent once more, must then still get a result, which may require input
 // again.
 func abandonRequests(ctx context.Context, t *suite.T) {
-	c := t.Start(ctx, willingClient(t))
-	a := findAsking(ctx, t, c, 1)[0]
+	c := t.Start(ctx, acceptingClientOptions(t))
+	a := findAskingRequests(ctx, t, c, 1)[0]
 	for range maxAbandoned {
 		if r := a.send(ctx, a.Params); !r.Answered() || r.Busy() {
 			break
@@ -352,11 +352,11 @@ func abandonRequests(ctx context.Context, t *suite.T) {
 	r := a.send(ctx, a.Params)
 	switch {
 	case r.IsInputRequired() || r.Succeeded():
-		t.Kept(noAssumption)
+		t.MarkKept(noAssumption)
 	case ctx.Err() != nil || r.Busy():
-		t.NotObserved(noAssumption, "the server was too busy for the requests")
+		t.MarkNotObserved(noAssumption, "the server was too busy for the requests")
 	default:
-		t.Deviates(c, verdict.Deviation{
+		t.Report(c, verdict.Deviation{
 			Requirement: noAssumption,
 			Summary:     "The server does not serve a request after some that were not retried.",
 			Permitted:   "the response that the first one got",

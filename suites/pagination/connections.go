@@ -89,13 +89,13 @@ func compareConnections(ctx context.Context, t *suite.T) {
 		id := l.same
 		switch {
 		case !ok || !okOther || !okAgain || !okOtherAgain:
-			t.NotObserved(id, "mcp-conform could not read the list to its end")
+			t.MarkNotObserved(id, "mcp-conform could not read the list to its end")
 			continue
 		case first != again || other != otherAgain:
-			t.NotObserved(id, "the list changes by itself")
+			t.MarkNotObserved(id, "the list changes by itself")
 			continue
 		case first != other:
-			t.Deviates(a, verdict.Deviation{
+			t.Report(a, verdict.Deviation{
 				Requirement: id,
 				Summary:     "The server's list depends on the connection.",
 				Permitted:   "the same entries on every connection",
@@ -104,7 +104,7 @@ func compareConnections(ctx context.Context, t *suite.T) {
 			})
 			continue
 		}
-		t.Kept(id)
+		t.MarkKept(id)
 		before[l.method] = first
 	}
 	for _, r := range []suite.Request{
@@ -131,11 +131,11 @@ func judgeSideEffects(ctx context.Context, t *suite.T, a *client.Conversation, b
 		id := l.noSideEffect
 		is, at, ok := walkEntries(ctx, a, l.method, l.member)
 		if !ok {
-			t.NotObserved(id, "mcp-conform could not read the list to its end")
+			t.MarkNotObserved(id, "mcp-conform could not read the list to its end")
 			continue
 		}
 		if is == was {
-			t.Kept(id)
+			t.MarkKept(id)
 			continue
 		}
 		if fresh == nil {
@@ -143,10 +143,10 @@ func judgeSideEffects(ctx context.Context, t *suite.T, a *client.Conversation, b
 		}
 		elsewhere, _, ok := walkEntries(ctx, fresh, l.method, l.member)
 		if !ok || elsewhere != was {
-			t.NotObserved(id, "the list has changed on a new connection, too")
+			t.MarkNotObserved(id, "the list has changed on a new connection, too")
 			continue
 		}
-		t.Deviates(a, verdict.Deviation{
+		t.Report(a, verdict.Deviation{
 			Requirement: id,
 			Summary:     "The server's list changes with other requests on the connection.",
 			Permitted:   "the entries that a new connection gets",
@@ -190,7 +190,7 @@ func judgeCursor(ctx context.Context, t *suite.T, a, b *client.Conversation, met
 	}
 	r := b.Do(ctx, method, pageParams(cursor))
 	if r.Answered() && !r.Succeeded() && !a.Do(ctx, method, pageParams(cursor)).Succeeded() {
-		t.NotObserved(otherConnection, "the server refuses the cursor on its own connection, too")
+		t.MarkNotObserved(otherConnection, "the server refuses the cursor on its own connection, too")
 		return
 	}
 	t.Expect(b, r).Keeps(otherConnection, "The server's cursor works only on the connection that got it.", suite.BeResult())

@@ -88,7 +88,7 @@ func forEachList(f func(ctx context.Context, l *listing)) func(context.Context, 
 			}
 		}
 		if c.Web() != nil || c.IsSlow() {
-			inRounds(ctx, c, all, f)
+			runInRounds(ctx, c, all, f)
 			return
 		}
 		for _, l := range all {
@@ -122,17 +122,17 @@ func (l *listing) subscribe(ctx context.Context) (end func()) {
 	return func() { _ = s.Cancel(ctx) }
 }
 
-// page requests the page at the cursor, or the first page if cursor is nil. It returns the cursor
-// of the next page. After a request without a response it sends no more.
-func (l *listing) page(ctx context.Context, cursor any) (next string, more bool) {
+// requestPage requests the page at the cursor, or the first page if cursor is nil. It returns the
+// cursor of the next page. After a request without a response it sends no more.
+func (l *listing) requestPage(ctx context.Context, cursor any) (next string, more bool) {
 	if l.unanswered {
 		return "", false
 	}
-	return nextCursor(l.pages(ctx, cursor)[0])
+	return nextCursor(l.requestPages(ctx, cursor)[0])
 }
 
-// pages requests a page for each cursor, all of them at the same time.
-func (l *listing) pages(ctx context.Context, cursors ...any) []*client.Reply {
+// requestPages requests a page for each cursor, all of them at the same time.
+func (l *listing) requestPages(ctx context.Context, cursors ...any) []*client.Reply {
 	var replies []*client.Reply
 	switch {
 	case l.rounds != nil:
@@ -175,38 +175,38 @@ const (
 // followCursors walks through a list. A repeated cursor may be legal, so it is followed too: only
 // the content of the pages can show that the list has no end.
 func followCursors(ctx context.Context, l *listing) {
-	cursor, more := l.page(ctx, nil)
+	cursor, more := l.requestPage(ctx, nil)
 	seen := map[string]int{}
 	for n := 1; more && n < maxPages && ctx.Err() == nil; n++ {
 		seen[cursor]++
 		if seen[cursor] > maxReturns {
 			return
 		}
-		cursor, more = l.page(ctx, cursor)
+		cursor, more = l.requestPage(ctx, cursor)
 	}
 }
 
 // requestPageTwice requests the second page twice. If there is a third page, it requests that after
 // each of the two.
 func requestPageTwice(ctx context.Context, l *listing) {
-	second, more := l.page(ctx, nil)
+	second, more := l.requestPage(ctx, nil)
 	if !more {
 		return
 	}
 	defer l.subscribe(ctx)()
-	third, more := l.page(ctx, second)
+	third, more := l.requestPage(ctx, second)
 	if more {
-		l.page(ctx, third)
+		l.requestPage(ctx, third)
 	}
-	l.page(ctx, second)
+	l.requestPage(ctx, second)
 	if more {
-		l.page(ctx, third)
+		l.requestPage(ctx, third)
 	}
 }
 
 // sendInventedCursors sends cursors that no server returned, and then requests the first page.
 func sendInventedCursors(ctx context.Context, l *listing) {
-	first, more := l.page(ctx, nil)
+	first, more := l.requestPage(ctx, nil)
 	cursors := []any{transcript.InventedCursorMark + "-made-up", 5, map[string]any{"page": 2}}
 	if more {
 		cursors = append(cursors, mutateCursor(first))
@@ -215,9 +215,9 @@ func sendInventedCursors(ctx context.Context, l *listing) {
 		cursors = append(cursors, "") // it is valid if the server returned it
 	}
 	for _, cursor := range cursors {
-		l.page(ctx, cursor)
+		l.requestPage(ctx, cursor)
 	}
-	l.page(ctx, nil)
+	l.requestPage(ctx, nil)
 }
 
 // mutateCursor returns a cursor that is similar to another, but can't be decoded in the usual
@@ -229,7 +229,7 @@ func sendForeignCursors(ctx context.Context, t *suite.T) {
 	var mu sync.Mutex
 	cursors := map[string]string{}
 	forEachList(func(ctx context.Context, l *listing) {
-		if cursor, more := l.page(ctx, nil); more && cursor != "" {
+		if cursor, more := l.requestPage(ctx, nil); more && cursor != "" {
 			mu.Lock()
 			defer mu.Unlock()
 			cursors[l.method] = cursor
@@ -238,7 +238,7 @@ func sendForeignCursors(ctx context.Context, t *suite.T) {
 	forEachList(func(ctx context.Context, l *listing) {
 		for _, other := range lists {
 			if cursor, more := cursors[other.method]; more && other.method != l.method && cursors[l.method] != cursor {
-				l.page(ctx, cursor)
+				l.requestPage(ctx, cursor)
 				return
 			}
 		}

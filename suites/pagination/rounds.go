@@ -24,8 +24,8 @@ type turn struct {
 	replies  chan []*client.Reply
 }
 
-// inRounds runs f for all lists at the same time, and sends their requests in rounds.
-func inRounds(ctx context.Context, c *client.Conversation, all []*listing, f func(ctx context.Context, l *listing)) {
+// runInRounds runs f for all lists at the same time, and sends their requests in rounds.
+func runInRounds(ctx context.Context, c *client.Conversation, all []*listing, f func(ctx context.Context, l *listing)) {
 	r := &rounds{c: c, all: all, over: map[*listing]bool{}, waiting: map[*listing]*turn{}}
 	var running sync.WaitGroup
 	for _, l := range all {

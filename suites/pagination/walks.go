@@ -20,9 +20,9 @@ func nextCursor(r *client.Reply) (next string, more bool) {
 
 // walk walks through a list, up to maxPages, and reports whether it reached the end.
 func (l *listing) walk(ctx context.Context) bool {
-	cursor, more := l.page(ctx, nil)
+	cursor, more := l.requestPage(ctx, nil)
 	for n := 1; more && n < maxPages; n++ {
-		cursor, more = l.page(ctx, cursor)
+		cursor, more = l.requestPage(ctx, cursor)
 	}
 	return !more && !l.unanswered
 }
@@ -31,12 +31,12 @@ func (l *listing) walk(ctx context.Context) bool {
 // write, between two single walks. It skips lists with one page, and lists with more than maxPages,
 // because incomplete walks show nothing.
 func walkConcurrently(ctx context.Context, l *listing) {
-	if _, more := l.page(ctx, nil); !more || !l.walk(ctx) {
+	if _, more := l.requestPage(ctx, nil); !more || !l.walk(ctx) {
 		return
 	}
 	cursors := []any{nil, nil}
 	for n := 0; n < maxPages && len(cursors) > 0; n++ {
-		replies := l.pages(ctx, cursors...)
+		replies := l.requestPages(ctx, cursors...)
 		if l.unanswered {
 			return
 		}
@@ -63,7 +63,7 @@ func resumeAfterChange(ctx context.Context, t *suite.T) {
 		if !ok || !c.Server().Declares(known.capability) {
 			continue
 		}
-		cursor, more := l.page(ctx, nil)
+		cursor, more := l.requestPage(ctx, nil)
 		if !more {
 			continue
 		}
@@ -72,8 +72,8 @@ func resumeAfterChange(ctx context.Context, t *suite.T) {
 			if !c.Do(ctx, spec.MethodToolsCall, change.Params(), client.Within(0)).Answered() {
 				return
 			}
-			l.page(ctx, cursor)
-			cursor, more = l.page(ctx, nil)
+			l.requestPage(ctx, cursor)
+			cursor, more = l.requestPage(ctx, nil)
 			if !more || l.unanswered {
 				return
 			}

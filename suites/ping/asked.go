@@ -32,7 +32,7 @@ const farIDs = 7001
 func pingWhileAsked(ctx context.Context, t *suite.T) {
 	t.RequireTool(inventory.AsksRoots, inventory.AsksSampling, inventory.AsksElicitation)
 	a := &askingConversation{t: t}
-	a.c = t.Start(ctx, client.Options{FirstID: farIDs, Answer: a.thinks.answer})
+	a.c = t.Start(ctx, client.Options{FirstID: farIDs, Answer: a.serverRequests.answer})
 	t.AwaitQuiet(ctx, a.c) // by now, requests that the server sends on its own at the start have come
 	for _, tool := range askingTools(t.Inventory) {
 		if !a.pingDuringCall(ctx, tool) {
@@ -60,11 +60,11 @@ func askingTools(v *inventory.Inventory) []inventory.KnownCall {
 
 // askingConversation is the conversation in which the server sends its requests.
 type askingConversation struct {
-	t            *suite.T
-	c            *client.Conversation
-	thinks       openRequests
-	tried        bool // the server was pinged while a request was open
-	reportedLate bool // a late ping was reported
+	t              *suite.T
+	c              *client.Conversation
+	serverRequests openRequests
+	tried          bool // the server was pinged while a request was open
+	reportedLate   bool // a late ping was reported
 }
 
 // pingDuringCall calls a tool and pings while the server's request is open. A second ping has the
@@ -73,13 +73,13 @@ type askingConversation struct {
 // request, there is no ping.
 func (a *askingConversation) pingDuringCall(ctx context.Context, tool inventory.KnownCall) bool {
 	c, call, from := a.c, a.c.NewID(), a.c.Record.Len()
-	a.thinks.leaveOpen()
+	a.serverRequests.leaveOpen()
 	if err := c.Send(ctx, c.Request(call, spec.MethodToolsCall, tool.Params())); err != nil {
 		a.t.GiveUp("mcp-conform could not call the tool: " + err.Error())
 	}
 	question, ended := awaitServerRequest(ctx, c, from, call)
 	if question == nil {
-		a.refuseOpen(ctx)
+		a.refuseOpenRequests(ctx)
 		return ended
 	}
 	a.tried = true
@@ -98,7 +98,7 @@ func (a *askingConversation) pingDuringCall(ctx context.Context, tool inventory.
 			break
 		}
 	}
-	a.refuseOpen(ctx)
+	a.refuseOpenRequests(ctx)
 	for i, id := range pings {
 		r := c.AwaitResponse(ctx, at, id, client.Within(c.Options().Timeout))
 		r.Sent = c.RequestSent(at, id)
@@ -131,13 +131,13 @@ func (a *askingConversation) noteLatePing(question *wire.Message, r *client.Repl
 	d.Seen = fmt.Sprintf("no answer in %v while %s was open, and one after the client's answer to that", thinkingTime, wire.Excerpt(question.Method, 80))
 	_, open := requestsInFlight(a.c, r.Sent)
 	d.At = append(open, d.At...)
-	a.t.Deviates(a.c, d)
+	a.t.Report(a.c, d)
 }
 
-// refuseOpen refuses the open requests.
-func (a *askingConversation) refuseOpen(ctx context.Context) {
-	for _, m := range a.thinks.end() {
-		_ = a.c.Send(ctx, suite.Refuse(m))
+// refuseOpenRequests refuses the open requests.
+func (a *askingConversation) refuseOpenRequests(ctx context.Context) {
+	for _, m := range a.serverRequests.end() {
+		_ = a.c.Send(ctx, suite.RefusalOf(m))
 	}
 }
 

@@ -71,15 +71,15 @@ func asksForMetadata(m *wire.Message) bool {
 func judgeEarly(ctx context.Context, t *suite.T, c *client.Conversation, r *client.Reply) {
 	switch {
 	case r.Answered() && asksForMetadata(r.Message):
-		t.NotObserved(beforeInitialized, "the server may speak 2026-07-28 too, in which a request without metadata gets -32602")
+		t.MarkNotObserved(beforeInitialized, "the server may speak 2026-07-28 too, in which a request without metadata gets -32602")
 	case r.Answered():
 		t.Expect(c, r).Keeps(beforeInitialized, "The server answers a ping before initialize with an error.", suite.BeResult(), verdict.AtMostWarning)
 	case ctx.Err() == nil && r.Sent != nil && !errors.Is(r.Err, client.ErrNoFence):
 		d := unansweredPing(beforeInitialized, "The server does not answer a ping before initialize.", r)
 		d.Weight = verdict.AtMostWarning
-		t.Deviates(c, d)
+		t.Report(c, d)
 	default:
-		t.NotObserved(beforeInitialized, "mcp-conform could not send the ping or wait for its response")
+		t.MarkNotObserved(beforeInitialized, "mcp-conform could not send the ping or wait for its response")
 	}
 }
 
@@ -90,9 +90,9 @@ func pingBeforeInitialized(ctx context.Context, t *suite.T, c *client.Conversati
 	r := c.Do(ctx, spec.MethodPing, nil)
 	switch {
 	case r.Succeeded():
-		t.Kept(beforeInitialized)
+		t.MarkKept(beforeInitialized)
 	case !r.Answered() && ctx.Err() == nil && r.Sent != nil && hasAnsweredPing(c):
-		t.Deviates(c, unansweredPing(beforeInitialized, "The server does not answer a ping before initialized.", r))
+		t.Report(c, unansweredPing(beforeInitialized, "The server does not answer a ping before initialized.", r))
 	}
 	if !r.Answered() {
 		return // without a fence, a missing response shows nothing

@@ -88,12 +88,12 @@ func Cases() []suite.Case {
 func judgePing(ctx context.Context, t *suite.T, c *client.Conversation, r *client.Reply) bool {
 	switch {
 	case r.Succeeded():
-		t.Kept(responds)
+		t.MarkKept(responds)
 	case r.Answered():
 	case ctx.Err() != nil || r.Sent == nil:
 		t.GiveUp("mcp-conform could not send the ping or wait for its response")
 	case !hasAnsweredPing(c):
-		t.NotObserved(responds, "the server answered no ping of this client, which a rule judges")
+		t.MarkNotObserved(responds, "the server answered no ping of this client, which a rule judges")
 	default:
 		d := unansweredPing(responds, "The server does not answer every ping.", r)
 		names, open := requestsInFlight(c, r.Sent)
@@ -101,7 +101,7 @@ func judgePing(ctx context.Context, t *suite.T, c *client.Conversation, r *clien
 			d.Seen += ", while in flight: " + strings.Join(names, ", ")
 		}
 		d.At = append(open, d.At...)
-		t.Deviates(c, d)
+		t.Report(c, d)
 	}
 	return r.Answered()
 }

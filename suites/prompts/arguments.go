@@ -56,9 +56,9 @@ func (g getter) compareArgument(ctx context.Context, t *suite.T, p inventory.Pro
 	}
 	switch result := string(after.Message.Result()); {
 	case strings.Contains(result, secondValue):
-		t.Kept(ownArguments)
+		t.MarkKept(ownArguments)
 	case strings.Contains(result, firstValue):
-		t.Deviates(g.c, verdict.Deviation{
+		t.Report(g.c, verdict.Deviation{
 			Requirement: ownArguments,
 			Summary:     "The server returns a prompt with an earlier request's arguments.",
 			Permitted:   "messages made with the arguments of this request: " + argument + " is " + secondValue,

@@ -45,9 +45,9 @@ func sendFileNames(ctx context.Context, t *suite.T) {
 	g := newGetter(c)
 	for _, p := range prompts {
 		for _, name := range []string{path, suite.FileURI(path)} {
-			reply, more := g.getReply(ctx, p.Name, argumentsWith(p, name))
+			reply, more := g.getPromptReply(ctx, p.Name, argumentsWith(p, name))
 			if reply.Succeeded() && strings.Contains(string(reply.Message.Raw), content) {
-				t.Deviates(c, verdict.Deviation{
+				t.Report(c, verdict.Deviation{
 					Requirement: validates,
 					Summary:     "The server's prompt shows a file named in its argument.",
 					Permitted:   "the argument unchanged, or an error: nothing says that the argument names a file",
@@ -58,7 +58,7 @@ func sendFileNames(ctx context.Context, t *suite.T) {
 				return
 			}
 			if reply.Answered() {
-				t.Kept(validates)
+				t.MarkKept(validates)
 			}
 			if !more {
 				return
@@ -83,8 +83,8 @@ func argumentsWith(p inventory.Prompt, value string) map[string]any {
 	return out
 }
 
-// getReply gets a prompt, and reports whether more requests may follow.
-func (g getter) getReply(ctx context.Context, name string, arguments map[string]any) (r *client.Reply, more bool) {
+// getPromptReply gets a prompt, and reports whether more requests may follow.
+func (g getter) getPromptReply(ctx context.Context, name string, arguments map[string]any) (r *client.Reply, more bool) {
 	r = g.c.Do(ctx, spec.MethodPromptsGet, map[string]any{"name": name, "arguments": arguments}, client.Within(getTime))
 	return r, g.hasTime(ctx)
 }

@@ -49,11 +49,11 @@ func resizeResource(ctx context.Context, t *suite.T) {
 func judgeResized(t *suite.T, c *client.Conversation, before, first, second sizedContents) {
 	switch {
 	case second.size == second.contents.bytes:
-		t.Kept(sizeRaw)
+		t.MarkKept(sizeRaw)
 	case first.contents != second.contents || first.size != second.size || second.size != before.size:
 		t.GiveUp("the resource changes by itself, or the server counts its size in another way")
 	default:
-		t.Deviates(c, verdict.Deviation{
+		t.Report(c, verdict.Deviation{
 			Requirement: sizeRaw,
 			Summary:     "The server lists the old size of a resource that has changed.",
 			Permitted:   "the number of bytes of the contents as they are now, or no size",

@@ -108,8 +108,8 @@ func checkBoundaries(ctx context.Context, t *suite.T, c *client.Conversation, g 
 }
 
 func reportNotApplicable(t *suite.T, reason string) {
-	t.NotApplicable(withinRoots, reason)
-	t.NotApplicable(pathsValidated, reason)
+	t.MarkNotApplicable(withinRoots, reason)
+	t.MarkNotApplicable(pathsValidated, reason)
 }
 
 // judge requests files outside the root, and one file inside it as control: if that file can't be
@@ -127,7 +127,7 @@ func (g *rootFolders) judge(ctx context.Context, t *suite.T, c *client.Conversat
 		r, shown := shows(o.path, g.outsideContent)
 		switch {
 		case shown:
-			t.Deviates(c, verdict.Deviation{
+			t.Report(c, verdict.Deviation{
 				Requirement: o.requirement, Summary: o.summary,
 				Permitted: "an error, because the file is outside all roots",
 				Seen:      suite.Describe(r),
@@ -137,7 +137,7 @@ func (g *rootFolders) judge(ctx context.Context, t *suite.T, c *client.Conversat
 				return // a path with .. would show nothing more
 			}
 		case reads && r.Answered():
-			t.Kept(o.requirement)
+			t.MarkKept(o.requirement)
 		}
 	}
 }

@@ -72,7 +72,7 @@ var unavailable = []struct {
 }
 
 func changeRoots(ctx context.Context, t *suite.T) {
-	tools := t.Inventory.Askers(inventory.AsksRoots)
+	tools := t.Inventory.AskingTools(inventory.AsksRoots)
 	tools = tools[:min(len(tools), maxAskers)]
 	isStateless := t.Revision.Era() == spec.Stateless // nothing announces changes, and no server requests the roots by itself
 	if isStateless && len(tools) == 0 {
@@ -176,33 +176,33 @@ func announceChange(ctx context.Context, t *suite.T, c *client.Conversation, unp
 	}
 	switch err := c.Fence(ctx); {
 	case err == nil:
-		t.Kept(changeHandled)
+		t.MarkKept(changeHandled)
 	case errors.Is(err, client.ErrEnded):
 		d.Seen = "the server ended"
-		t.Deviates(c, d)
+		t.Report(c, d)
 		return false
 	case errors.Is(err, client.ErrUnanswered): // the server responded before
-		t.Deviates(c, d)
+		t.Report(c, d)
 		return false
 	default:
 		return false
 	}
 	if !unprompted {
-		t.NotObserved(asksAgain, "the server had not requested the roots by itself before")
+		t.MarkNotObserved(asksAgain, "the server had not requested the roots by itself before")
 		return true
 	}
 	if awaitRootsRequest(ctx, c, from, c.Grace()) {
-		t.Kept(asksAgain)
+		t.MarkKept(asksAgain)
 		return true
 	}
 	if err := c.AwaitQuiet(ctx); err != nil {
 		return false
 	}
 	if awaitRootsRequest(ctx, c, from, time.Millisecond) {
-		t.Kept(asksAgain)
+		t.MarkKept(asksAgain)
 		return true
 	}
-	t.Deviates(c, verdict.Deviation{
+	t.Report(c, verdict.Deviation{
 		Requirement: asksAgain,
 		// The server may know that its roots are outdated, and request them when it next needs
 		// them, which is not visible here.
@@ -225,7 +225,7 @@ func removeRoots(ctx context.Context, t *suite.T, c *client.Conversation, summar
 	awaitReply(ctx, c, from) // otherwise the server could read the fence before the response
 	switch err := c.Fence(ctx); {
 	case err == nil:
-		t.Kept(unavailableHandled)
+		t.MarkKept(unavailableHandled)
 		return true
 	case errors.Is(err, client.ErrEnded):
 		return reportUnresponsive(t, c, from, "the server ended", summary)
@@ -270,9 +270,9 @@ func judgeRememberedRoots(ctx context.Context, t *suite.T, c *client.Conversatio
 	again := suite.Call(ctx, c, tool, callTime)
 	switch {
 	case awaitRootsRequest(ctx, c, from, c.Grace()):
-		t.Kept(asksAgain)
+		t.MarkKept(asksAgain)
 	case again.Answered() && !again.Failed() && c.AwaitQuiet(ctx) == nil && !awaitRootsRequest(ctx, c, from, time.Millisecond):
-		t.Deviates(c, verdict.Deviation{
+		t.Report(c, verdict.Deviation{
 			Requirement: asksAgain,
 			Summary:     "The server's tool uses the old roots after they change.",
 			Permitted:   "roots/list after notifications/roots/list_changed, at least before the roots are used",
@@ -294,7 +294,7 @@ func removeRootsDuringCall(ctx context.Context, t *suite.T, c *client.Conversati
 	err := c.Fence(ctx)
 	switch {
 	case n.Answered() && err == nil:
-		t.Kept(unavailableHandled)
+		t.MarkKept(unavailableHandled)
 		return true
 	case errors.Is(n.Err, client.ErrUnanswered) && err == nil, errors.Is(n.Err, client.ErrEnded), errors.Is(err, client.ErrEnded):
 		return reportUnresponsive(t, c, from, suite.Describe(n.Reply), summary)
@@ -304,7 +304,7 @@ func removeRootsDuringCall(ctx context.Context, t *suite.T, c *client.Conversati
 }
 
 func reportUnresponsive(t *suite.T, c *client.Conversation, from int, seen, summary string) bool {
-	t.Deviates(c, verdict.Deviation{
+	t.Report(c, verdict.Deviation{
 		Requirement: unavailableHandled,
 		Summary:     summary,
 		Permitted:   "a response to the original request, and a server that continues",

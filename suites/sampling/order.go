@@ -33,15 +33,15 @@ func answerInOtherOrder(ctx context.Context, t *suite.T) {
 				break
 			}
 			if seen = p.findCrossedCall(); seen == nil {
-				if p.showOwnReplies() {
-					t.Kept(matchedByID)
+				if p.haveOwnReplies() {
+					t.MarkKept(matchedByID)
 					return
 				}
 				break
 			}
 		}
 		if seen != nil {
-			t.Deviates(seen.c, verdict.Deviation{
+			t.Report(seen.c, verdict.Deviation{
 				Requirement: matchedByID,
 				Summary:     "The server takes a response for another of its requests.",
 				Permitted:   "the response to each request by its id, in whatever order responses come",
@@ -51,7 +51,7 @@ func answerInOtherOrder(ctx context.Context, t *suite.T) {
 			return
 		}
 	}
-	t.NotObserved(matchedByID, "no tool sent two sampling requests at once and showed the responses in its results")
+	t.MarkNotObserved(matchedByID, "no tool sent two sampling requests at once and showed the responses in its results")
 }
 
 // twoCalls are two calls of a tool during which the server sampled once each.
@@ -81,7 +81,7 @@ func callTwice(ctx context.Context, t *suite.T, tool inventory.Tool) *twoCalls {
 		case spec.MethodSampling:
 			return nil // both get their responses below
 		}
-		return suite.Refuse(m)
+		return suite.RefusalOf(m)
 	}})
 	t.Fence(ctx, c) // a server may send requests unprompted at the beginning
 	from := c.Record.Len()
@@ -130,8 +130,8 @@ func hasText(r *client.Reply, text string) bool {
 	return r.Succeeded() && strings.Contains(string(r.Message.Result()), text)
 }
 
-// showOwnReplies reports whether each call shows the model's response to its own request.
-func (p *twoCalls) showOwnReplies() bool {
+// haveOwnReplies reports whether each call shows the model's response to its own request.
+func (p *twoCalls) haveOwnReplies() bool {
 	return hasText(p.first, toFirst) && hasText(p.second, toSecond)
 }
 

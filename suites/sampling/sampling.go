@@ -104,9 +104,9 @@ func likelyAskersFirst(v *inventory.Inventory) []inventory.Tool {
 			}
 		}
 	}
-	add(v.Askers(inventory.AsksSampling))
-	add(v.Askers(inventory.AsksElicitation))
-	add(v.Askers(inventory.AsksRoots))
+	add(v.AskingTools(inventory.AsksSampling))
+	add(v.AskingTools(inventory.AsksElicitation))
+	add(v.AskingTools(inventory.AsksRoots))
 	add(v.Callable())
 	return out
 }

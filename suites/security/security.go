@@ -52,7 +52,7 @@ func useForeignSession(ctx context.Context, t *suite.T) {
 			v.At = append(v.At, a.At)
 		}
 		v.Seen = shownBy[0].About + " got " + shownBy[0].Describe()
-		t.Deviates(c, v)
+		t.Report(c, v)
 	}
 	header, _ := u.Authorization()
 	isOpen := func() bool { // outside of the conversation, in which nothing counts after the session has ended
@@ -84,7 +84,7 @@ func useForeignSession(ctx context.Context, t *suite.T) {
 	ended := u.End(ctx, session, how)
 	switch {
 	case isOpen():
-		t.Kept(sessionBound)
+		t.MarkKept(sessionBound)
 	case ended.IsServed():
 		deviates("The server ends the session of one user for another.", ended)
 	default:

@@ -17,7 +17,7 @@ func boundCase() suite.Case {
 		SharesConversation: true,
 		OnlyOver:           spec.SSE,
 		Run: func(ctx context.Context, t *suite.T) {
-			t.CheckBound(ctx, bindLocalhost)
+			t.CheckListenAddresses(ctx, bindLocalhost)
 		},
 	}
 }

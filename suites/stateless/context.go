@@ -41,13 +41,13 @@ func contextCase() suite.Case {
 			if lists := t.DeclaredLists(); len(lists) > 0 {
 				method = lists[0]
 			}
-			lacking := func() *client.Reply { return sendLacking(ctx, c, method, spec.MetaClientCapabilities) }
+			lacking := func() *client.Reply { return sendWithoutMetaKey(ctx, c, method, spec.MetaClientCapabilities) }
 			unknown := func() *client.Reply {
 				return c.Do(ctx, method, map[string]any{"_meta": map[string]any{spec.MetaVersion: ancient}})
 			}
 			lackingBefore, unknownBefore := lacking(), unknown()
 			before := c.Do(ctx, method, nil)
-			judgeUnprepared(ctx, t, c, method, before)
+			judgeBeforeDiscovery(ctx, t, c, method, before)
 			compareDiscovery(ctx, t, c)
 			judgeChanged(ctx, t, c, method, before)
 			judgeLacking(t, c, spec.MetaClientCapabilities, lackingBefore, before, lacking())
@@ -56,29 +56,29 @@ func contextCase() suite.Case {
 	}
 }
 
-// sendLacking sends a request without one key of its metadata.
-func sendLacking(ctx context.Context, c *client.Conversation, method, key string) *client.Reply {
+// sendWithoutMetaKey sends a request without one key of its metadata.
+func sendWithoutMetaKey(ctx context.Context, c *client.Conversation, method, key string) *client.Reply {
 	id := c.NewID()
 	return c.DoRaw(ctx, id, suite.RequestWith(id, method, suite.WithoutMeta(c, key)))
 }
 
-// judgeUnprepared judges the response to a complete request before any server/discover.
-func judgeUnprepared(ctx context.Context, t *suite.T, c *client.Conversation, method string, r *client.Reply) {
+// judgeBeforeDiscovery judges the response to a complete request before any server/discover.
+func judgeBeforeDiscovery(ctx context.Context, t *suite.T, c *client.Conversation, method string, r *client.Reply) {
 	switch {
 	case r.Succeeded():
-		t.Kept(noPriorContext)
+		t.MarkKept(noPriorContext)
 		return
 	case !r.Answered() || r.Busy() || method == spec.MethodDiscover:
-		t.NotObserved(noPriorContext, "the server did not answer the first complete request")
+		t.MarkNotObserved(noPriorContext, "the server did not answer the first complete request")
 		return
 	}
 	discovery := c.Do(ctx, spec.MethodDiscover, nil)
 	later := c.Do(ctx, method, nil)
 	if !discovery.Succeeded() || !later.Succeeded() {
-		t.NotObserved(noPriorContext, "the server does not serve "+method+" after server/discover, either")
+		t.MarkNotObserved(noPriorContext, "the server does not serve "+method+" after server/discover, either")
 		return
 	}
-	t.Deviates(c, verdict.Deviation{
+	t.Report(c, verdict.Deviation{
 		Requirement: noPriorContext, Summary: "The server serves a request only after server/discover.",
 		Permitted: "a result, as after server/discover", Seen: suite.Describe(r),
 		At: slices.Concat(r.Positions(), discovery.Positions(), later.Positions()),
@@ -107,7 +107,7 @@ func judgeChanged(ctx context.Context, t *suite.T, c *client.Conversation, metho
 	if names(before) == names(after) || names(after) != names(again) {
 		return
 	}
-	t.Deviates(c, verdict.Deviation{
+	t.Report(c, verdict.Deviation{
 		Requirement: noPriorContext, Summary: "The server lists other items before server/discover than after it.",
 		Permitted: "the same items", Seen: wire.Excerpt(names(before), 120) + " before, and " + wire.Excerpt(names(after), 120) + " after it",
 		At: slices.Concat(before.Positions(), after.Positions(), again.Positions()),
@@ -120,9 +120,9 @@ func judgeChanged(ctx context.Context, t *suite.T, c *client.Conversation, metho
 func judgeLacking(t *suite.T, c *client.Conversation, key string, before, complete, after *client.Reply) {
 	switch {
 	case !before.Answered() || before.Busy():
-		t.NotObserved(noPriorContext, "the server did not answer the request without "+key)
+		t.MarkNotObserved(noPriorContext, "the server did not answer the request without "+key)
 	case before.Succeeded():
-		t.NotObserved(noPriorContext, "the server serves requests without "+key+" in any case")
+		t.MarkNotObserved(noPriorContext, "the server serves requests without "+key+" in any case")
 	default:
 		t.Expect(c, after, before.Sent, before.Event, complete.Sent, complete.Event).Keeps(noPriorContext, "The server lets a request use the metadata of an earlier one.",
 			suite.Satisfy("an error because "+key+" is missing, as before the first complete request", func(r *client.Reply) bool { return !r.Succeeded() }))
@@ -134,9 +134,9 @@ func judgeLacking(t *suite.T, c *client.Conversation, key string, before, comple
 func judgeUnknown(t *suite.T, c *client.Conversation, before, complete, after *client.Reply) {
 	switch {
 	case !before.Answered() || before.Busy():
-		t.NotObserved(perRequest, "the server did not answer the request of an unknown version")
+		t.MarkNotObserved(perRequest, "the server did not answer the request of an unknown version")
 	case before.Succeeded():
-		t.NotObserved(perRequest, "the server serves an unknown version in any case")
+		t.MarkNotObserved(perRequest, "the server serves an unknown version in any case")
 	default:
 		t.Expect(c, after, before.Sent, before.Event, complete.Sent, complete.Event).Keeps(perRequest, "The server serves an unknown version after a request of a supported one.", suite.BeAnyError())
 	}
@@ -147,26 +147,26 @@ func compareDiscovery(ctx context.Context, t *suite.T, c *client.Conversation) {
 	known := t.Inventory.Server.Result
 	r := c.Discover(ctx)
 	if !r.Succeeded() || known == nil {
-		t.NotObserved(sameEachTime, "the server did not answer server/discover with a result to compare")
+		t.MarkNotObserved(sameEachTime, "the server did not answer server/discover with a result to compare")
 		return
 	}
 	for _, member := range []string{"supportedVersions", "capabilities"} {
-		if isSameUnordered(wire.At(known, "/"+member), wire.At(r.Message.Result(), "/"+member)) {
+		if areEqualInAnyOrder(wire.At(known, "/"+member), wire.At(r.Message.Result(), "/"+member)) {
 			continue
 		}
-		t.Deviates(c, verdict.Deviation{
+		t.Report(c, verdict.Deviation{
 			Requirement: sameEachTime, Summary: "The server's server/discover result differs between connections.",
 			Permitted: "the same versions and capabilities", Seen: suite.Describe(r) + "; on another connection it had " + member + " " + wire.Excerpt(string(wire.At(known, "/"+member)), 200),
 			At: r.Positions(),
 		})
 		return
 	}
-	t.Kept(sameEachTime)
+	t.MarkKept(sameEachTime)
 }
 
-// isSameUnordered reports whether two values are equal. If they are arrays, it ignores the order of
-// their elements, and repeated ones.
-func isSameUnordered(a, b []byte) bool { return normalize(a) == normalize(b) }
+// areEqualInAnyOrder reports whether two values are equal. If they are arrays, it ignores the order
+// of their elements, and repeated ones.
+func areEqualInAnyOrder(a, b []byte) bool { return normalize(a) == normalize(b) }
 
 func normalize(v []byte) string {
 	if len(v) > 0 && v[0] == '[' {
@@ -227,7 +227,7 @@ func connectionsCase() suite.Case {
 		Run: func(ctx context.Context, t *suite.T) {
 			c := t.Conversation(ctx)
 			if c.Web() == nil {
-				t.NotObserved(noSameConnection, "over stdio each connection has its own process, with its own cursors")
+				t.MarkNotObserved(noSameConnection, "over stdio each connection has its own process, with its own cursors")
 				return
 			}
 			w := t.Web(c)
@@ -250,21 +250,21 @@ func connectionsCase() suite.Case {
 				other := page(method, cursor, false)
 				switch {
 				case suite.IsServed(other):
-					t.Kept(noSameConnection)
+					t.MarkKept(noSameConnection)
 				case other == nil || other.Response == nil:
-					t.NotObserved(noSameConnection, "the server did not answer the request on the other connection")
+					t.MarkNotObserved(noSameConnection, "the server did not answer the request on the other connection")
 				case suite.IsServed(page(method, cursor, true)):
-					t.Deviates(c, verdict.Deviation{
+					t.Report(c, verdict.Deviation{
 						Requirement: noSameConnection, Summary: "The server refuses a cursor on another connection.",
 						Permitted: "the page that it gives on the connection on which the cursor came", Seen: suite.DescribeExchange(other),
 						At: slices.Concat(suite.PositionsOf(x), suite.PositionsOf(other)),
 					})
 				default:
-					t.NotObserved(noSameConnection, "the server does not accept the cursor a second time on its own connection, either")
+					t.MarkNotObserved(noSameConnection, "the server does not accept the cursor a second time on its own connection, either")
 				}
 				return
 			}
-			t.NotObserved(noSameConnection, "no list has a second page")
+			t.MarkNotObserved(noSameConnection, "no list has a second page")
 		},
 	}
 }

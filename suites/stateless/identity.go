@@ -54,11 +54,11 @@ func compareClients(ctx context.Context, t *suite.T, c *client.Conversation, met
 			continue
 		}
 		if offerOf(r) == offered {
-			t.Kept(noBehaviour)
+			t.MarkKept(noBehaviour)
 			continue
 		}
 		if again := requestAs(ctx, c, name, method); offerOf(again) != offerOf(r) || offerOf(c.Do(ctx, method, nil)) != offered {
-			t.NotObserved(noBehaviour, "the response to "+method+" changes by itself")
+			t.MarkNotObserved(noBehaviour, "the response to "+method+" changes by itself")
 			return
 		}
 		d := verdict.Deviation{
@@ -70,7 +70,7 @@ func compareClients(ctx context.Context, t *suite.T, c *client.Conversation, met
 		if name == "" {
 			d.Seen = method + " without clientInfo: " + suite.Describe(r)
 		}
-		t.Deviates(c, d)
+		t.Report(c, d)
 		return
 	}
 }

@@ -43,23 +43,23 @@ func initializeCase() suite.Case {
 				_ = c.Send(ctx, wire.NewNotification(spec.MethodInitialized, nil))
 				judgeSession(ctx, t, c, r)
 			case !r.Answered() && !suite.IsRefused(c, 0):
-				t.NotObserved(bothEras, "the server did not answer initialize")
+				t.MarkNotObserved(bothEras, "the server did not answer initialize")
 			default:
-				t.NotObserved(bothEras, "the server refuses initialize")
-				withoutHandshake(ctx, t, c, params)
+				t.MarkNotObserved(bothEras, "the server refuses initialize")
+				continueWithoutHandshake(ctx, t, c, params)
 			}
 		},
 	}
 }
 
-// withoutHandshake continues after initialize was refused; initialize has the params of that
-// request.
-func withoutHandshake(ctx context.Context, t *suite.T, c *client.Conversation, initialize map[string]any) {
+// continueWithoutHandshake continues after initialize was refused; initialize has the params of
+// that request.
+func continueWithoutHandshake(ctx context.Context, t *suite.T, c *client.Conversation, initialize map[string]any) {
 	method := spec.MethodDiscover
 	if lists := t.DeclaredLists(); len(lists) > 0 {
 		method = lists[0]
 	}
-	before := sendLacking(ctx, c, method, spec.MetaVersion)
+	before := sendWithoutMetaKey(ctx, c, method, spec.MetaVersion)
 	complete := c.Discover(ctx)
 	if !complete.Succeeded() {
 		t.GiveUp("server/discover got no result")
@@ -84,7 +84,7 @@ func withoutHandshake(ctx context.Context, t *suite.T, c *client.Conversation, i
 		}
 	}
 	c.Do(ctx, spec.MethodDiscover, map[string]any{"_meta": map[string]any{spec.MetaVersion: string(spec.V20251125)}})
-	judgeLacking(t, c, spec.MetaVersion, before, complete, sendLacking(ctx, c, method, spec.MetaVersion))
+	judgeLacking(t, c, spec.MetaVersion, before, complete, sendWithoutMetaKey(ctx, c, method, spec.MetaVersion))
 }
 
 // judgeSession judges the first requests of a session that initialize opened: a ping, and a list
@@ -103,20 +103,20 @@ func judgeSession(ctx context.Context, t *suite.T, c *client.Conversation, opene
 		r := c.DoRaw(ctx, id, wire.NewRequest(id, method, nil))
 		switch {
 		case !r.Answered() || r.Busy():
-			t.NotObserved(bothEras, "the server did not answer "+method)
+			t.MarkNotObserved(bothEras, "the server did not answer "+method)
 		case r.Succeeded():
-			t.Kept(bothEras)
+			t.MarkKept(bothEras)
 		case isModernError(r) && !sendStatelessControl(ctx, t, requests):
-			t.NotObserved(bothEras, "the server refuses "+method+", as it may refuse a request of "+string(spec.V20260728))
+			t.MarkNotObserved(bothEras, "the server refuses "+method+", as it may refuse a request of "+string(spec.V20260728))
 		case isModernError(r):
-			t.Deviates(c, verdict.Deviation{
+			t.Report(c, verdict.Deviation{
 				Requirement: bothEras, Summary: "The server treats a session as stateless although initialize opened it.",
 				Permitted: "a result in the form of the negotiated revision", Seen: method + ": " + suite.Describe(r),
 				At: slices.Concat(opened.Positions(), r.Positions()),
 			})
 			return
 		default:
-			t.NotObserved(bothEras, method+" got an error that may have another cause")
+			t.MarkNotObserved(bothEras, method+" got an error that may have another cause")
 		}
 	}
 }

@@ -49,7 +49,7 @@ func closedStdinCase() suite.Case {
 				return
 			}
 			terminateAfterClosing(ctx, t, idle)
-			t.NotObserved(inFlight, "the server does not exit when its stdin is closed")
+			t.MarkNotObserved(inFlight, "the server does not exit when its stdin is closed")
 		},
 	}
 }
@@ -115,7 +115,7 @@ func subscribe(ctx context.Context, t *suite.T, c *client.Conversation) *transcr
 func closeWhileBusy(ctx context.Context, t *suite.T) {
 	c := t.Start(ctx, client.Options{Capabilities: noCapabilities})
 	if !doWork(ctx, t, c) {
-		t.NotObserved(inFlight, "the server did not answer a call at once, and may still be working on it")
+		t.MarkNotObserved(inFlight, "the server did not answer a call at once, and may still be working on it")
 		return
 	}
 	var requests [][]byte
@@ -124,7 +124,7 @@ func closeWhileBusy(ctx context.Context, t *suite.T) {
 	}
 	from := c.Record.Len()
 	if err := c.Send(ctx, requests...); err != nil {
-		t.NotObserved(inFlight, "mcp-conform could not send the requests: "+err.Error())
+		t.MarkNotObserved(inFlight, "mcp-conform could not send the requests: "+err.Error())
 		return
 	}
 	_ = c.CloseInput()
@@ -138,10 +138,10 @@ func closeWhileBusy(ctx context.Context, t *suite.T) {
 		}
 	}
 	if answers == len(requests) {
-		t.Kept(inFlight)
+		t.MarkKept(inFlight)
 		return
 	}
-	t.Deviates(c, verdict.Deviation{
+	t.Report(c, verdict.Deviation{
 		Requirement: inFlight,
 		Summary:     "The server drops requests sent right before stdin closes.",
 		Permitted:   "anything; clients that pipe requests expect responses",
@@ -155,8 +155,8 @@ func closeWhileBusy(ctx context.Context, t *suite.T) {
 // the server exited in time. open is the request of an open subscription, or nil.
 func judgeExit(ctx context.Context, t *suite.T, c *client.Conversation, open *transcript.Event, summary string) bool {
 	if awaitExit(ctx, c) {
-		t.Kept(exitHandshake)
-		t.Kept(exitStateless)
+		t.MarkKept(exitHandshake)
+		t.MarkKept(exitStateless)
 		return true
 	}
 	if ctx.Err() != nil {
@@ -167,7 +167,7 @@ func judgeExit(ctx context.Context, t *suite.T, c *client.Conversation, open *tr
 		seen, at = seen+"; a subscription was open", append([]int{open.Seq}, at...)
 	}
 	for _, requirement := range []string{exitHandshake, exitStateless} {
-		t.Deviates(c, verdict.Deviation{
+		t.Report(c, verdict.Deviation{
 			Requirement: requirement,
 			Summary:     summary,
 			Permitted:   "the exit of the process, promptly",
@@ -181,20 +181,20 @@ func judgeExit(ctx context.Context, t *suite.T, c *client.Conversation, open *tr
 // terminateAfterClosing sends SIGTERM to a server that did not exit when stdin was closed.
 func terminateAfterClosing(ctx context.Context, t *suite.T, c *client.Conversation) {
 	if !c.Signal("TERM") {
-		t.NotApplicable(exitOnTerm, "this system has no SIGTERM")
+		t.MarkNotApplicable(exitOnTerm, "this system has no SIGTERM")
 		return
 	}
-	judgeTerm(ctx, t, c, "The server does not exit on SIGTERM after stdin closes.")
+	judgeSIGTERM(ctx, t, c, "The server does not exit on SIGTERM after stdin closes.")
 }
 
-func judgeTerm(ctx context.Context, t *suite.T, c *client.Conversation, summary string) {
+func judgeSIGTERM(ctx context.Context, t *suite.T, c *client.Conversation, summary string) {
 	switch {
 	case awaitExit(ctx, c):
-		t.Kept(exitOnTerm)
+		t.MarkKept(exitOnTerm)
 	case ctx.Err() != nil:
 		t.GiveUp("the case ran out of time")
 	default:
-		t.Deviates(c, verdict.Deviation{
+		t.Report(c, verdict.Deviation{
 			Requirement: exitOnTerm,
 			Summary:     summary,
 			Permitted:   "the exit of the process, within a reasonable time",
@@ -218,7 +218,7 @@ func signalCase() suite.Case {
 			if !c.Signal("TERM") {
 				t.Skip("this system has no SIGTERM")
 			}
-			judgeTerm(ctx, t, c, "The server does not exit on SIGTERM.")
+			judgeSIGTERM(ctx, t, c, "The server does not exit on SIGTERM.")
 			judgeExitCode(t, c, exitOnTerm, "The server exits with a code other than 0 on SIGTERM.", afterTerm)
 		},
 	}
@@ -242,13 +242,13 @@ func interruptCase() suite.Case {
 // be busy with their requests, so a fresh server decides.
 func sendInterrupt(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
-	if exitsOnInterrupt(ctx, t, c) {
+	if interruptAndAwaitExit(ctx, t, c) {
 		return
 	}
-	if c = t.StartFresh(ctx, client.Options{}); exitsOnInterrupt(ctx, t, c) {
+	if c = t.StartFresh(ctx, client.Options{}); interruptAndAwaitExit(ctx, t, c) {
 		return
 	}
-	t.Deviates(c, verdict.Deviation{
+	t.Report(c, verdict.Deviation{
 		Requirement: exitOnTerm,
 		Summary:     "The server does not exit on SIGINT.",
 		Permitted:   "anything; users who press Ctrl-C expect the exit",
@@ -258,8 +258,9 @@ func sendInterrupt(ctx context.Context, t *suite.T) {
 	})
 }
 
-// exitsOnInterrupt sends SIGINT and reports whether the server exits, or the case ran out of time.
-func exitsOnInterrupt(ctx context.Context, t *suite.T, c *client.Conversation) bool {
+// interruptAndAwaitExit sends SIGINT and reports whether the server exits, or the case ran out of
+// time.
+func interruptAndAwaitExit(ctx context.Context, t *suite.T, c *client.Conversation) bool {
 	t.Fence(ctx, c)
 	if !c.Signal("INT") {
 		t.Skip("this system has no SIGINT")

@@ -36,7 +36,7 @@ func framingCase() suite.Case {
 			c := t.Conversation(ctx)
 			steps := []step{sendInPieces, sendSplitCharacters, sendCarriageReturn}
 			if !sendBurst(ctx, t, c) {
-				t.NotObserved(partialUTF8, "the server loses messages that arrive together, so mcp-conform can't tell how it receives the pieces of one")
+				t.MarkNotObserved(partialUTF8, "the server loses messages that arrive together, so mcp-conform can't tell how it receives the pieces of one")
 				steps = []step{sendCarriageReturn}
 			}
 			for _, step := range steps {
@@ -68,14 +68,14 @@ func sendBurst(ctx context.Context, t *suite.T, c *client.Conversation) bool {
 		}
 	}
 	if missed == nil {
-		t.Kept(delimited)
-		t.Kept(interleaving)
+		t.MarkKept(delimited)
+		t.MarkKept(interleaving)
 		return true
 	}
 	if ctx.Err() != nil {
 		t.GiveUp("the case ran out of time")
 	}
-	t.Deviates(c, verdict.Deviation{
+	t.Report(c, verdict.Deviation{
 		Requirement: delimited,
 		Summary:     "The server does not answer all messages that arrive together.",
 		Permitted:   "a response to each request, in any order",
@@ -101,7 +101,7 @@ func sendInPieces(ctx context.Context, t *suite.T, c *client.Conversation) {
 // response shows what the server read.
 func sendSplitCharacters(ctx context.Context, t *suite.T, c *client.Conversation) {
 	if !c.Do(ctx, c.HarmlessMethod(), nil, client.WithID(wire.StringID("é鍵🗝"))).Answered() {
-		t.NotObserved(partialUTF8, "the server does not answer a request with a non-ASCII id that arrives in one piece, either")
+		t.MarkNotObserved(partialUTF8, "the server does not answer a request with a non-ASCII id that arrives in one piece, either")
 		return
 	}
 	var r *client.Reply
@@ -123,10 +123,10 @@ func sendSplitCharacters(ctx context.Context, t *suite.T, c *client.Conversation
 func judgePieces(ctx context.Context, t *suite.T, c *client.Conversation, r *client.Reply, d verdict.Deviation) {
 	switch {
 	case r.Answered():
-		t.Kept(d.Requirement)
+		t.MarkKept(d.Requirement)
 	case ctx.Err() == nil:
 		d.Seen, d.At = suite.Describe(r), r.Positions()
-		t.Deviates(c, d)
+		t.Report(c, d)
 	}
 }
 
@@ -142,7 +142,7 @@ func sendCarriageReturn(ctx context.Context, t *suite.T, c *client.Conversation)
 	if r.Answered() || ctx.Err() != nil {
 		return
 	}
-	t.Deviates(c, verdict.Deviation{
+	t.Report(c, verdict.Deviation{
 		Requirement: delimited,
 		Summary:     "The server does not serve a line that ends with CR LF.",
 		Permitted:   "a response; not required, but usual",

@@ -41,18 +41,18 @@ func closeMidwork(ctx context.Context, t *suite.T) {
 	}
 	_ = c.CloseInput()
 	if suite.AwaitExit(ctx, c, exitTimeAfter(c, took)) {
-		t.Kept(exitHandshake)
-		t.Kept(exitStateless)
+		t.MarkKept(exitHandshake)
+		t.MarkKept(exitStateless)
 		return
 	}
 	if c = t.Start(ctx, client.Options{}); callWithServerRequest(ctx, t, c) {
 		_ = c.CloseInput()
-		judgeMidwork(ctx, t, c, exitTime(c), "The server does not exit when stdin closes after it sent the client a request.")
+		judgeExitWhileBusy(ctx, t, c, exitTime(c), "The server does not exit when stdin closes after it sent the client a request.")
 	}
 	c = t.Start(ctx, client.Options{Capabilities: noCapabilities})
 	if took, runs := startSlowCall(ctx, t, c); runs {
 		_ = c.CloseInput()
-		judgeMidwork(ctx, t, c, exitTimeAfter(c, took), "The server does not exit when stdin closes during a call.")
+		judgeExitWhileBusy(ctx, t, c, exitTimeAfter(c, took), "The server does not exit when stdin closes during a call.")
 	}
 }
 
@@ -108,9 +108,9 @@ func exitTimeAfter(c *client.Conversation, took time.Duration) time.Duration {
 	return exitTime(c) + (2 * took).Round(time.Second)
 }
 
-// judgeMidwork waits for the exit of a server whose stdin was closed, and compares a server that
-// does not exit with an idle one.
-func judgeMidwork(ctx context.Context, t *suite.T, c *client.Conversation, limit time.Duration, summary string) {
+// judgeExitWhileBusy waits for the exit of a server whose stdin was closed, and compares a server
+// that does not exit with an idle one.
+func judgeExitWhileBusy(ctx context.Context, t *suite.T, c *client.Conversation, limit time.Duration, summary string) {
 	if suite.AwaitExit(ctx, c, limit) {
 		return
 	}
@@ -120,7 +120,7 @@ func judgeMidwork(ctx context.Context, t *suite.T, c *client.Conversation, limit
 		t.GiveUp("the server does not exit when its stdin is closed while it is idle, either")
 	}
 	for _, requirement := range []string{exitHandshake, exitStateless} {
-		t.Deviates(c, verdict.Deviation{
+		t.Report(c, verdict.Deviation{
 			Requirement: requirement,
 			Summary:     summary,
 			Permitted:   "the exit of the process, promptly, as of an idle one",

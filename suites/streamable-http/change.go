@@ -148,13 +148,13 @@ func judgeBroadcast(t *suite.T, c *client.Conversation, streams [2]*suite.Stream
 		one, other := changesOn(first, from), changesOn(second, from)
 		switch {
 		case len(one)+len(other) == 0:
-			t.NotObserved(noBroadcast, "neither stream carried a notification of the change")
+			t.MarkNotObserved(noBroadcast, "neither stream carried a notification of the change")
 			return
 		case len(one) == 0 || len(other) == 0:
-			t.Kept(noBroadcast)
+			t.MarkKept(noBroadcast)
 			return
 		case !slices.Equal(messageTexts(one), messageTexts(other)), same != nil && len(same) != len(one):
-			t.NotObserved(noBroadcast, "the two streams carried notifications of different changes")
+			t.MarkNotObserved(noBroadcast, "the two streams carried notifications of different changes")
 			return
 		}
 		same = messageTexts(one)
@@ -165,12 +165,12 @@ func judgeBroadcast(t *suite.T, c *client.Conversation, streams [2]*suite.Stream
 	}
 	for range 2 {
 		if n := len(changesIn(c.Record.From(change()))); n != len(same) {
-			t.NotObserved(noBroadcast, "both streams carried a notification, but one call may make several changes")
+			t.MarkNotObserved(noBroadcast, "both streams carried a notification, but one call may make several changes")
 			return
 		}
 	}
 	slices.Sort(at)
-	t.Deviates(c, verdict.Deviation{
+	t.Report(c, verdict.Deviation{
 		Requirement: noBroadcast,
 		Summary:     "The server sends one notification on two streams.",
 		Permitted:   "each message on only one stream",

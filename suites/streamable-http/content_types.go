@@ -93,7 +93,7 @@ func acceptCase() suite.Case {
 		SharesConversation: true,
 		Run: func(ctx context.Context, t *suite.T) {
 			w := t.Web(t.Conversation(ctx))
-			sendSpellings(ctx, t, w, acceptBoth, accepts)
+			judgeHeaderSpellings(ctx, t, w, acceptBoth, accepts)
 			recordRefusals(ctx, t, w, acceptBoth, ranges)
 			noteServerErrors(ctx, t, w, acceptBoth, "The server fails on a request whose Accept lacks one type.", unaccepted)
 		},
@@ -113,15 +113,15 @@ func contentTypeCase() suite.Case {
 				requirement = acceptsPost
 			}
 			w := t.Web(t.Conversation(ctx))
-			sendSpellings(ctx, t, w, requirement, contentTypes)
+			judgeHeaderSpellings(ctx, t, w, requirement, contentTypes)
 			noteServerErrors(ctx, t, w, requirement, "The server fails on a request whose content type is not JSON.", otherTypes)
 		},
 	}
 }
 
-// sendSpellings sends a request in each spelling, and judges the spellings that are refused while a
-// request with the ordinary header is served.
-func sendSpellings(ctx context.Context, t *suite.T, w *suite.Web, requirement string, spellings []headerSpelling) {
+// judgeHeaderSpellings sends a request in each spelling, and judges the spellings that are refused
+// while a request with the ordinary header is served.
+func judgeHeaderSpellings(ctx context.Context, t *suite.T, w *suite.Web, requirement string, spellings []headerSpelling) {
 	keep := true
 	send := func(h ...suite.Header) *transcript.Exchange {
 		request := w.HarmlessRequest(h...)
@@ -140,14 +140,14 @@ func sendSpellings(ctx context.Context, t *suite.T, w *suite.Web, requirement st
 			continue
 		}
 		if isServed(x) {
-			t.Kept(requirement)
+			t.MarkKept(requirement)
 			continue
 		}
 		if reported[s.group] || !isServed(send()) || isServed(send(s.headers...)) {
 			continue // already reported, or refused for another reason
 		}
 		reported[s.group] = s.group != ""
-		t.Deviates(w.C, verdict.Deviation{
+		t.Report(w.C, verdict.Deviation{
 			Requirement: requirement, Summary: s.summary, Weight: verdict.AtMostWarning,
 			Permitted: "the same as for other requests of this method: both spellings are equal in HTTP",
 			Seen:      suite.DescribeExchangeWith(x.RequestHead().Describe(headerName(requirement)), x), At: suite.PositionsOf(x), Header: headerName(requirement),
@@ -162,7 +162,7 @@ func recordRefusals(ctx context.Context, t *suite.T, w *suite.Web, requirement s
 		if x == nil || x.Response == nil || isServed(x) {
 			continue
 		}
-		t.Deviates(w.C, verdict.Deviation{
+		t.Report(w.C, verdict.Deviation{
 			Requirement: requirement, Summary: s.summary, Weight: verdict.OnlyNote,
 			Permitted: "a response, as HTTP defines, or a refusal, because a client has to list both types",
 			Seen:      suite.DescribeExchangeWith(x.RequestHead().Describe(headerName(requirement)), x), At: suite.PositionsOf(x), Header: headerName(requirement),
@@ -177,7 +177,7 @@ func noteServerErrors(ctx context.Context, t *suite.T, w *suite.Web, requirement
 		if x == nil || x.Status() != 500 {
 			continue
 		}
-		t.Deviates(w.C, verdict.Deviation{
+		t.Report(w.C, verdict.Deviation{
 			Requirement: requirement, Summary: summary, Weight: verdict.OnlyNote,
 			Permitted: "a response, or a status for what is wrong with the request",
 			Seen:      suite.DescribeExchangeWith(x.RequestHead().Describe(headerName(requirement)), x), At: suite.PositionsOf(x), Header: headerName(requirement),

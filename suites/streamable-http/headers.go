@@ -38,7 +38,7 @@ func headerCase() suite.Case {
 			if lists := t.DeclaredLists(); len(lists) > 0 {
 				method = lists[0]
 			}
-			post := poster(ctx, w, suite.Request{Method: method})
+			post := newPostFunc(ctx, w, suite.Request{Method: method})
 			if !suite.IsServed(post()) {
 				t.GiveUp("the server does not serve the request with the right headers, either")
 			}
@@ -56,7 +56,7 @@ func headerCase() suite.Case {
 				post(h)
 			}
 			older := suite.Request{Method: method, Params: map[string]any{"_meta": map[string]any{spec.MetaVersion: string(spec.V20251125)}}}
-			poster(ctx, w, older)(suite.WithHeader(versionName, string(spec.V20260728)))
+			newPostFunc(ctx, w, older)(suite.WithHeader(versionName, string(spec.V20260728)))
 			post()
 			w.RoundTrips(ctx, withOtherMethod(t, w, method))
 		},
@@ -89,8 +89,8 @@ func withOtherMethod(t *suite.T, w *suite.Web, except string) []suite.WebRequest
 	return out
 }
 
-// poster returns a function that posts a request with changed headers.
-func poster(ctx context.Context, w *suite.Web, r suite.Request) func(h ...suite.Header) *exchange {
+// newPostFunc returns a function that posts a request with changed headers.
+func newPostFunc(ctx context.Context, w *suite.Web, r suite.Request) func(h ...suite.Header) *exchange {
 	return func(h ...suite.Header) *exchange {
 		return w.RoundTrip(ctx, suite.WebRequest{Body: w.C.Request(w.C.NewID(), r.Method, r.Params), Headers: h})
 	}
@@ -131,7 +131,7 @@ func nameCase() suite.Case {
 					continue
 				}
 				found = true
-				post := poster(ctx, w, r)
+				post := newPostFunc(ctx, w, r)
 				if !suite.IsServed(post()) {
 					continue
 				}
@@ -149,7 +149,7 @@ func nameCase() suite.Case {
 				}
 			}
 			if t.Inventory.Declares("resources") { // the client encodes such a URI by itself
-				poster(ctx, w, suite.Request{Method: spec.MethodResourcesRead, Params: map[string]any{"uri": "file:///mcp-conform/größe"}})()
+				newPostFunc(ctx, w, suite.Request{Method: spec.MethodResourcesRead, Params: map[string]any{"uri": "file:///mcp-conform/größe"}})()
 			}
 			if !found {
 				t.GiveUp("no tool may be called, and no prompt and no resource is listed")

@@ -12,7 +12,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-func listeningCase() suite.Case {
+func getStreamCase() suite.Case {
 	return suite.Case{
 		ID:    "streamable-http.listening",
 		Title: "Opens two streams by GET, sends requests meanwhile, closes both, and continues",

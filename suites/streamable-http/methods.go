@@ -28,13 +28,13 @@ func methodCase() suite.Case {
 				odd := w.RoundTrip(ctx, r)
 				x := w.SendHarmless(ctx)
 				if suite.IsServed(x) {
-					t.Kept(legalServed)
+					t.MarkKept(legalServed)
 					continue
 				}
 				if x == nil || odd == nil || suite.IsServed(w.SendHarmless(ctx)) {
 					continue // the server may be busy, or a connection broke
 				}
-				t.Deviates(w.C, verdict.Deviation{
+				t.Report(w.C, verdict.Deviation{
 					Requirement: legalServed,
 					Summary:     "The server drops the session after an unused HTTP method.",
 					Permitted:   "a refusal of the method, and later requests served",

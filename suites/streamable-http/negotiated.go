@@ -53,7 +53,7 @@ func judgeNegotiatedLists(ctx context.Context, t *suite.T, w *suite.Web) {
 				return
 			case r == t.Revision:
 			case now.text == own.text:
-				t.Kept(isolation)
+				t.MarkKept(isolation)
 				return
 			case other != nil && other.text != now.text:
 				return
@@ -62,7 +62,7 @@ func judgeNegotiatedLists(ctx context.Context, t *suite.T, w *suite.Web) {
 			}
 		}
 	}
-	t.Deviates(w.C, verdict.Deviation{
+	t.Report(w.C, verdict.Deviation{
 		Requirement: isolation,
 		Summary:     "The server uses the protocol version of one client for another client.",
 		Permitted:   "for each session the revision that it negotiated: its lists stay unchanged",

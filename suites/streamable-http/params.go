@@ -46,7 +46,7 @@ func paramCase() suite.Case {
 					continue
 				}
 				if !superfluous {
-					post := poster(ctx, w, suite.ValidCall(tool.Name, arguments))
+					post := newPostFunc(ctx, w, suite.ValidCall(tool.Name, arguments))
 					if superfluous = suite.IsServed(post()); superfluous {
 						post(suite.WithHeader(paramHeader+"Mcp-Conform", "x"))
 					}
@@ -78,7 +78,7 @@ type headerArgument struct {
 // which no value can be generated.
 func headerArguments(schema jsontext.Value) []headerArgument {
 	var out []headerArgument
-	for _, a := range headers.Arguments(schema) {
+	for _, a := range headers.MirroredArguments(schema) {
 		sub, ok := propertyAt(schema, a.Path)
 		if !ok {
 			continue
@@ -137,7 +137,7 @@ func withValueAt(in map[string]any, path []string, value any) map[string]any {
 // repeats the argument.
 func callWithHeader(ctx context.Context, w *suite.Web, tool string, arguments map[string]any, a headerArgument) {
 	header := paramHeader + a.Name
-	post := poster(ctx, w, suite.ValidCall(tool, a.withValue(arguments, a.value)))
+	post := newPostFunc(ctx, w, suite.ValidCall(tool, a.withValue(arguments, a.value)))
 	if !suite.IsServed(post()) {
 		return
 	}
@@ -157,10 +157,10 @@ func callWithHeader(ctx context.Context, w *suite.Web, tool string, arguments ma
 	post(suite.WithHeader(header, headers.EncodeBase64(right)))
 	if a.takesAnyText { // the client encodes them by itself
 		for _, text := range []string{"Größe", " padded ", "two\nlines", "=?base64?literal?="} {
-			poster(ctx, w, suite.ValidCall(tool, a.withValue(arguments, text)))()
+			newPostFunc(ctx, w, suite.ValidCall(tool, a.withValue(arguments, text)))()
 		}
 	}
 	if _, given := arguments[a.Path[0]]; !given {
-		poster(ctx, w, suite.ValidCall(tool, arguments))()
+		newPostFunc(ctx, w, suite.ValidCall(tool, arguments))()
 	}
 }

@@ -153,12 +153,12 @@ func judgeResumption(ctx context.Context, t *suite.T, w *suite.Web, tool invento
 		switch {
 		case m == nil && k.afterMessage: // the other calls show whether a request continues
 		case m == nil:
-			t.NotObserved(notCancel, "the response did not come on the resumed stream, which may have other causes")
+			t.MarkNotObserved(notCancel, "the response did not come on the resumed stream, which may have other causes")
 		case !m.IsError():
-			t.Kept(notCancel)
+			t.MarkKept(notCancel)
 			k.judgeLostProgress(t, w, x)
 		case w.C.Do(ctx, spec.MethodToolsCall, tool.Params(), client.Within(slowFor+callTime)).Succeeded():
-			t.Deviates(w.C, verdict.Deviation{
+			t.Report(w.C, verdict.Deviation{
 				Requirement: notCancel,
 				Summary:     "The server fails a running request because its connection was lost.",
 				Permitted:   "the normal response: only a notification cancels",
@@ -179,10 +179,10 @@ func (k *cutCall) judgeLostProgress(t *suite.T, w *suite.Web, x *transcript.Exch
 		}
 	}
 	if len(seen) >= steps {
-		t.Kept(replay)
+		t.MarkKept(replay)
 		return
 	}
-	t.Deviates(w.C, verdict.Deviation{
+	t.Report(w.C, verdict.Deviation{
 		Requirement: replay, Weight: verdict.OnlyNote,
 		Summary:   "The server does not resend all progress when a stream is resumed.",
 		Permitted: "the messages after the named event",

@@ -9,7 +9,7 @@ import "github.com/mcp-conform/mcp-conform/internal/suite"
 func Cases() []suite.Case {
 	return []suite.Case{
 		resumptionCase(),
-		listeningCase(),
+		getStreamCase(),
 		listChangeCase(), oneChangeCase(),
 		sideBySideCase(), negotiatedListsCase(),
 		sessionCase(),

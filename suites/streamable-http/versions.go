@@ -26,15 +26,15 @@ func versionHeaderCase() suite.Case {
 			w.SendHarmless(ctx, suite.WithHeader(versionName, "1900-01-01"), suite.RenameHeaders(strings.ToLower))
 			w.SendNotification(ctx, suite.WithHeader(versionName, "1900-01-01"))
 			w.Get(ctx, suite.WithHeader(versionName, "1900-01-01"))
-			recordOtherVersion(ctx, t, w)
+			judgeOtherVersion(ctx, t, w)
 			w.SendHarmless(ctx) // if the session continues, a refusal was due to the header
 		},
 	}
 }
 
-// recordOtherVersion records the response to a version that the server supports but the session did
+// judgeOtherVersion records the response to a version that the server supports but the session did
 // not negotiate. The specification does not regulate that response.
-func recordOtherVersion(ctx context.Context, t *suite.T, w *suite.Web) {
+func judgeOtherVersion(ctx context.Context, t *suite.T, w *suite.Web) {
 	for _, r := range t.KnownRevisions {
 		if r == t.Revision {
 			continue
@@ -43,9 +43,9 @@ func recordOtherVersion(ctx context.Context, t *suite.T, w *suite.Web) {
 		switch {
 		case x == nil || x.Response == nil:
 		case x.Succeeded() || x.Status() == 400:
-			t.Kept(mismatch)
+			t.MarkKept(mismatch)
 		default:
-			t.Deviates(w.C, verdict.Deviation{
+			t.Report(w.C, verdict.Deviation{
 				Requirement: mismatch,
 				Summary:     "The server refuses another version header, but not with 400.",
 				Permitted:   "anything; an unsupported version is refused with 400",
@@ -54,5 +54,5 @@ func recordOtherVersion(ctx context.Context, t *suite.T, w *suite.Web) {
 		}
 		return
 	}
-	t.NotObserved(mismatch, "mcp-conform saw the server speak no other revision")
+	t.MarkNotObserved(mismatch, "mcp-conform saw the server speak no other revision")
 }

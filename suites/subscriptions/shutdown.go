@@ -38,23 +38,23 @@ func terminate(ctx context.Context, t *suite.T) {
 	d := verdict.Deviation{Seen: "the process exited with status 0, and sent no such message", At: transcript.Positions(s.Sent, end.exit)}
 	switch {
 	case end.responded:
-		t.Kept(gracefulResponse)
+		t.MarkKept(gracefulResponse)
 	case end.exit == nil || end.exit.ExitCode != 0:
-		t.NotObserved(gracefulResponse, "the signal ended the process, or the process failed")
+		t.MarkNotObserved(gracefulResponse, "the signal ended the process, or the process failed")
 	default:
 		d.Requirement = gracefulResponse
 		d.Summary, d.Permitted = "The server exits without a response to subscriptions/listen.", "a result before the end"
-		t.Deviates(c, d)
+		t.Report(c, d)
 	}
 	switch {
 	case end.responded, end.announced:
-		t.Kept(endAnnounced)
+		t.MarkKept(endAnnounced)
 	case end.exit == nil || end.exit.ExitCode != 0:
-		t.NotObserved(endAnnounced, "the signal ended the process, or the process failed")
+		t.MarkNotObserved(endAnnounced, "the signal ended the process, or the process failed")
 	default:
 		d.Requirement = endAnnounced
 		d.Summary, d.Permitted = "The server ends a subscription without announcing it.", spec.MethodCancelled+" with its id, or a result"
-		t.Deviates(c, d)
+		t.Report(c, d)
 	}
 }
 

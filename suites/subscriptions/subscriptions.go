@@ -165,7 +165,7 @@ func subscribeToChanges(ctx context.Context, t *suite.T) {
 	if err != nil {
 		t.GiveUp("mcp-conform could not send subscriptions/listen: " + err.Error())
 	}
-	if !isAcknowledged(ctx, t, c, first) {
+	if !awaitAcknowledgement(ctx, t, c, first) {
 		return // rules judge the missing acknowledgement
 	}
 	text := wire.StringID(first.ID.Raw()) // the id of the first one, but for its type
@@ -174,7 +174,7 @@ func subscribeToChanges(ctx context.Context, t *suite.T) {
 		some["resourceSubscriptions"] = others
 	}
 	second, err := c.SubscribeAs(ctx, text, map[string]any{"notifications": client.FilterForAll(changing)})
-	if err != nil || !isAcknowledged(ctx, t, c, second) {
+	if err != nil || !awaitAcknowledgement(ctx, t, c, second) {
 		return
 	}
 	for _, filter := range []map[string]any{some, {}} {
@@ -200,11 +200,11 @@ func subscribeToChanges(ctx context.Context, t *suite.T) {
 	judgeCancelled(ctx, t, c, text)
 }
 
-// isAcknowledged reports whether the server acknowledges the subscription. If the server neither
-// acknowledges nor refuses it within the time for a notification, isAcknowledged cancels it and
-// sends two requests. Once they have got their responses, the rules know that no acknowledgement is
-// still in transit.
-func isAcknowledged(ctx context.Context, t *suite.T, c *client.Conversation, s *client.Subscription) bool {
+// awaitAcknowledgement reports whether the server acknowledges the subscription. If the server
+// neither acknowledges nor refuses it within the time for a notification, awaitAcknowledgement
+// cancels it and sends two requests. Once they have got their responses, the rules know that no
+// acknowledgement is still in transit.
+func awaitAcknowledgement(ctx context.Context, t *suite.T, c *client.Conversation, s *client.Subscription) bool {
 	_, err := s.AwaitAcknowledgement(ctx)
 	if err == nil || errors.Is(err, client.ErrRefused) {
 		return err == nil
@@ -241,12 +241,12 @@ func judgeCancelled(ctx context.Context, t *suite.T, c *client.Conversation, id 
 		return
 	}
 	if listen(ctx, c, c.NewID(), map[string]any{"toolsListChanged": true}) == nil {
-		t.NotObserved(cancelled, "the server does not acknowledge another subscription, either")
+		t.MarkNotObserved(cancelled, "the server does not acknowledge another subscription, either")
 		return
 	}
 	from := c.Record.Len()
 	if listen(ctx, c, id, map[string]any{"toolsListChanged": true}) != nil {
-		t.Kept(cancelled)
+		t.MarkKept(cancelled)
 		return
 	}
 	d := verdict.Deviation{
@@ -259,7 +259,7 @@ func judgeCancelled(ctx context.Context, t *suite.T, c *client.Conversation, id 
 	if sent := c.RequestSent(from, id); sent != nil {
 		d.At = []int{sent.Seq}
 	}
-	t.Deviates(c, d)
+	t.Report(c, d)
 }
 
 // idleTime is a little longer than the time in which the end of a subscription counts as too early.

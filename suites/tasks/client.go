@@ -16,7 +16,7 @@ const maxAskers = 2
 func declareClientTasks(ctx context.Context, t *suite.T) {
 	var tools []inventory.Tool
 	for _, role := range []inventory.Role{inventory.AsksElicitation, inventory.AsksSampling} {
-		askers := t.Inventory.Askers(role)
+		askers := t.Inventory.AskingTools(role)
 		tools = append(tools, askers[:min(len(askers), maxAskers)]...)
 	}
 	if len(tools) == 0 {

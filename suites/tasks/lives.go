@@ -33,9 +33,9 @@ func runTaskLives(ctx context.Context, t *suite.T) {
 	if len(run) == 0 {
 		return
 	}
-	both := firstN(withOptionalTasks(run, optional), maxPlain)
+	both := firstN(callsWithOptionalTasks(run, optional), maxPlain)
 	r.callWithoutTask(ctx, both)
-	ids := r.createWaiting(ctx, run)
+	ids := r.createTasksAwaitingInput(ctx, run)
 	if len(ids) == 0 {
 		return
 	}
@@ -57,7 +57,7 @@ func (r *runner) createWithHugeTTL(ctx context.Context, call inventory.KnownCall
 	}
 }
 
-func withOptionalTasks(run []inventory.KnownCall, optional map[string]bool) []inventory.KnownCall {
+func callsWithOptionalTasks(run []inventory.KnownCall, optional map[string]bool) []inventory.KnownCall {
 	var out []inventory.KnownCall
 	for _, call := range run {
 		if optional[call.Tool] {
@@ -78,10 +78,10 @@ func (r *runner) callWithoutTask(ctx context.Context, calls []inventory.KnownCal
 	}
 }
 
-// createWaiting makes each call as a task; the first one also without a ttl, and with a taskId,
-// which the client must not choose. The requests that the server sends for the tasks get their
-// responses only after the tasks were seen waiting.
-func (r *runner) createWaiting(ctx context.Context, run []inventory.KnownCall) []string {
+// createTasksAwaitingInput makes each call as a task; the first one also without a ttl, and with a
+// taskId, which the client must not choose. The requests that the server sends for the tasks get
+// their responses only after the tasks were seen waiting.
+func (r *runner) createTasksAwaitingInput(ctx context.Context, run []inventory.KnownCall) []string {
 	release := r.holdReplies()
 	defer release()
 	calls := []object{
@@ -173,10 +173,10 @@ func (r *runner) mixMetadata(ctx context.Context, t *suite.T, id, other string) 
 		reply := r.c.Do(ctx, method, object{"taskId": id, "_meta": related}, client.Within(callTime))
 		switch {
 		case reply.Answered():
-			t.Kept(relatedIgnored)
+			t.MarkKept(relatedIgnored)
 			continue
 		case errors.Is(reply.Err, client.ErrUnanswered) && r.getStatus(ctx, id) != "":
-			t.Deviates(r.c, verdict.Deviation{
+			t.Report(r.c, verdict.Deviation{
 				Requirement: relatedIgnored,
 				Summary:     "The server does not answer a request whose _meta names another task.",
 				Permitted:   "the task that taskId names",

@@ -29,7 +29,7 @@ func useForeignTasks(ctx context.Context, t *suite.T) {
 		return u.Post(ctx, r.c.Request(r.c.NewID(), method, object{"taskId": id}))
 	}
 	deviates := func(requirement, summary, permitted string, a *suite.OutsideResponse) {
-		t.Deviates(r.c, verdict.Deviation{Requirement: requirement, Summary: summary, Permitted: permitted, Seen: a.About + " got " + a.Describe(), At: []int{a.At}})
+		t.Report(r.c, verdict.Deviation{Requirement: requirement, Summary: summary, Permitted: permitted, Seen: a.About + " got " + a.Describe(), At: []int{a.At}})
 	}
 	rejected := true
 	reject := func(a *suite.OutsideResponse, isForeign bool, summary string) {
@@ -51,12 +51,12 @@ func useForeignTasks(ctx context.Context, t *suite.T) {
 	switch {
 	case !rejected:
 	case !r.request(ctx, spec.MethodTasksGet, ids[0]).Succeeded():
-		t.NotObserved(foreignRejected, "the task of the first user did not last until the second one's requests")
+		t.MarkNotObserved(foreignRejected, "the task of the first user did not last until the second one's requests")
 	default:
-		t.Kept(foreignRejected)
+		t.MarkKept(foreignRejected)
 	}
 	if !r.c.Server().Declares("tasks.list") {
-		t.NotObserved(listFiltered, "the server does not declare tasks.list")
+		t.MarkNotObserved(listFiltered, "the server does not declare tasks.list")
 		return
 	}
 	listed, a := findListed(ctx, r, u, ids[0])
@@ -64,9 +64,9 @@ func useForeignTasks(ctx context.Context, t *suite.T) {
 	case listed:
 		deviates(listFiltered, "The server lists one user's tasks for another.", "only tasks of the requesting user", a)
 	case a.CarriesResult():
-		t.Kept(listFiltered)
+		t.MarkKept(listFiltered)
 	default:
-		t.NotObserved(listFiltered, "the server lists no tasks for the second user: "+a.Describe())
+		t.MarkNotObserved(listFiltered, "the server lists no tasks for the second user: "+a.Describe())
 	}
 }
 

@@ -104,7 +104,7 @@ func (r *runner) cancel(ctx context.Context, t *suite.T, id string) {
 		r.getStatus(ctx, id)
 	}
 	if !t.Inventory.Declares("tasks.cancel") {
-		t.NotApplicable(resultAfterCancel, "the server does not declare tasks.cancel")
+		t.MarkNotApplicable(resultAfterCancel, "the server does not declare tasks.cancel")
 		return
 	}
 	if r.request(ctx, spec.MethodTasksCancel, id).Succeeded() {
@@ -130,9 +130,9 @@ func (r *runner) requestResultAfterCancel(ctx context.Context, t *suite.T, id st
 	reply := r.request(ctx, spec.MethodTasksResult, id)
 	switch {
 	case reply.Answered():
-		t.Kept(resultAfterCancel)
+		t.MarkKept(resultAfterCancel)
 	case errors.Is(reply.Err, client.ErrUnanswered) && ctx.Err() == nil && r.c.Fence(ctx) == nil:
-		t.Deviates(r.c, verdict.Deviation{
+		t.Report(r.c, verdict.Deviation{
 			Requirement: resultAfterCancel,
 			Summary:     "The server does not answer tasks/result of a cancelled task.",
 			Permitted:   "a result or an error",
@@ -140,7 +140,7 @@ func (r *runner) requestResultAfterCancel(ctx context.Context, t *suite.T, id st
 			At:          transcript.Positions(reply.Sent),
 		})
 	default:
-		t.NotObserved(resultAfterCancel, "mcp-conform could not wait for the result")
+		t.MarkNotObserved(resultAfterCancel, "mcp-conform could not wait for the result")
 	}
 }
 

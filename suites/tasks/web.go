@@ -67,9 +67,9 @@ func (r *runner) requestAgain(ctx context.Context, t *suite.T, left *suite.Strea
 	case !stayed.Succeeded():
 		t.GiveUp("the server does not return the result of a task whose connection did not break, either")
 	case again.Succeeded():
-		t.Kept(disconnectTolerated)
+		t.MarkKept(disconnectTolerated)
 	case again.Answered(), errors.Is(again.Err, client.ErrUnanswered) && r.c.Fence(ctx) == nil:
-		t.Deviates(r.c, verdict.Deviation{
+		t.Report(r.c, verdict.Deviation{
 			Requirement: disconnectTolerated,
 			Summary:     "The server loses a task's result when a waiting connection breaks.",
 			Permitted:   "the result, as without a broken connection",
@@ -83,16 +83,16 @@ func (r *runner) requestAgain(ctx context.Context, t *suite.T, left *suite.Strea
 // of tasks of another session.
 func listInNewSession(ctx context.Context, t *suite.T, others []string) {
 	if !t.Inventory.Declares("tasks.list") {
-		t.NotApplicable(noListForAll, "the server does not declare tasks.list")
+		t.MarkNotApplicable(noListForAll, "the server does not declare tasks.list")
 		return
 	}
 	c := t.Open(ctx, client.Options{})
 	if name := suite.IdentifyingHeader(c); name != "" {
-		t.NotObserved(noListForAll, "the server may recognize its client by the header "+name)
+		t.MarkNotObserved(noListForAll, "the server may recognize its client by the header "+name)
 		return
 	}
 	if c.Handshake(ctx) != nil {
-		t.NotObserved(noListForAll, "mcp-conform could not open a second session")
+		t.MarkNotObserved(noListForAll, "mcp-conform could not open a second session")
 		return
 	}
 	inventory.Walk(ctx, c, spec.MethodTasksList, "tasks", maxPages)
@@ -102,7 +102,7 @@ func listInNewSession(ctx context.Context, t *suite.T, others []string) {
 		answered = answered || tasks.Kind() == '['
 		for _, task := range wire.Elements(tasks) {
 			if id, _ := wire.Text(wire.At(task, "/taskId")); slices.Contains(others, id) {
-				t.Deviates(c, verdict.Deviation{
+				t.Report(c, verdict.Deviation{
 					Requirement: noListForAll,
 					Summary:     "The server lists tasks to clients that it cannot distinguish.",
 					Permitted:   "tasks.list not declared, or only the tasks of the session listed",
@@ -114,6 +114,6 @@ func listInNewSession(ctx context.Context, t *suite.T, others []string) {
 		}
 	}
 	if answered {
-		t.Kept(noListForAll)
+		t.MarkKept(noListForAll)
 	}
 }

@@ -256,8 +256,8 @@ func callWithWrongArguments(ctx context.Context, t *suite.T) {
 		controlServed, more := k.probe(ctx, t, suite.Probe{Control: valid, Odd: odd})
 		if controlServed {
 			provoked++
-			if wrong, silent := suite.Unanswered(k.c, odd); !silent {
-				t.Kept(requestAnswered)
+			if wrong, silent := suite.FirstUnanswered(k.c, odd); !silent {
+				t.MarkKept(requestAnswered)
 			} else if !foundSilence {
 				foundSilence = judgeSilence(ctx, t, valid, wrong)
 			}
@@ -290,7 +290,7 @@ func judgeSilence(ctx context.Context, t *suite.T, valid, wrong suite.Request) (
 		return false
 	}
 	sent := c.RequestSent(from, id)
-	t.Deviates(c, verdict.Deviation{
+	t.Report(c, verdict.Deviation{
 		Requirement: requestAnswered,
 		Summary:     "The server does not answer a tool call whose arguments violate the tool's schema.",
 		Permitted:   "a result with isError true, or an error",

@@ -84,7 +84,7 @@ func (p promisedChange) judge(ctx context.Context, t *suite.T, k caller) bool {
 	for n := range maxAttempts {
 		known := p.call(n + 1)
 		r, more := k.callTool(ctx, known.Params())
-		if !r.Succeeded() || inventory.Fails.ShownBy(r.Message) || !more {
+		if !r.Succeeded() || inventory.Fails.IsShownBy(r.Message) || !more {
 			return more // the call itself may have failed
 		}
 		t.AwaitQuiet(ctx, k.c) // the change may be made after the response
@@ -93,12 +93,12 @@ func (p promisedChange) judge(ctx context.Context, t *suite.T, k caller) bool {
 			return ctx.Err() == nil && k.c.Alive()
 		}
 		if !bytes.Equal(before, after) {
-			t.Kept(knownEffect)
+			t.MarkKept(knownEffect)
 			return true
 		}
 		at = append(at, r.Positions()...)
 	}
-	t.Deviates(k.c, verdict.Deviation{
+	t.Report(k.c, verdict.Deviation{
 		Requirement: knownEffect, Summary: p.summary,
 		Permitted: "another result of " + p.method + " after one of the calls",
 		Seen:      "the same result after each of several calls of " + wire.Excerpt(p.call(1).Tool, 60), At: at, Fix: knownFix(p.call(1)),

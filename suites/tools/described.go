@@ -22,7 +22,7 @@ func noteDescriptions(t *suite.T, c *client.Conversation, r *client.Reply) {
 		if text, isText := wire.Text(raw); raw != nil && (!isText || strings.TrimSpace(text) != "") {
 			continue
 		}
-		t.Deviates(c, verdict.Deviation{
+		t.Report(c, verdict.Deviation{
 			Requirement: description,
 			Summary:     "The server's tool has no description.",
 			Permitted:   "a tool may have no description, but a model chooses tools by their descriptions",
@@ -31,5 +31,5 @@ func noteDescriptions(t *suite.T, c *client.Conversation, r *client.Reply) {
 		})
 		return
 	}
-	t.Kept(description)
+	t.MarkKept(description)
 }

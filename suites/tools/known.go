@@ -33,7 +33,7 @@ type effect struct {
 // changes.go.
 func effects() []effect {
 	content := func(role inventory.Role) func(*wire.Message, []*wire.Message, string) bool {
-		return func(m *wire.Message, _ []*wire.Message, _ string) bool { return role.ShownBy(m) }
+		return func(m *wire.Message, _ []*wire.Message, _ string) bool { return role.IsShownBy(m) }
 	}
 	sends := func(method string) func(*wire.Message, []*wire.Message, string) bool {
 		return func(_ *wire.Message, during []*wire.Message, token string) bool {
@@ -126,16 +126,16 @@ func (e effect) judge(ctx context.Context, t *suite.T, k caller, known inventory
 		}
 	}
 	seen := func() bool {
-		return e.seen(r.Message, receivedMessages(k.c.Record.From(from)), token) && (e.role == inventory.Fails || r.Succeeded() && !inventory.Fails.ShownBy(r.Message))
+		return e.seen(r.Message, receivedMessages(k.c.Record.From(from)), token) && (e.role == inventory.Fails || r.Succeeded() && !inventory.Fails.IsShownBy(r.Message))
 	}
 	if !seen() {
 		t.AwaitQuiet(ctx, k.c) // the message may come after the response
 	}
 	if seen() {
-		t.Kept(knownEffect)
+		t.MarkKept(knownEffect)
 		return more
 	}
-	t.Deviates(k.c, verdict.Deviation{
+	t.Report(k.c, verdict.Deviation{
 		Requirement: knownEffect, Summary: e.lacks, Permitted: e.permitted,
 		Seen: "the call of " + wire.Excerpt(known.Tool, 60) + " got " + suite.Describe(r), At: r.Positions(), Fix: knownFix(known),
 	})
@@ -166,7 +166,7 @@ func (e effect) judgeStuckCall(ctx context.Context, t *suite.T, c *client.Conver
 	if c.Record.Dialogue().RequestOf(&r.Sent.Messages()[0]).Response() != nil {
 		return
 	}
-	t.Deviates(c, verdict.Deviation{
+	t.Report(c, verdict.Deviation{
 		Requirement: knownEffect, Summary: "The server's tool does not continue after the client's response.",
 		Permitted: "a result, once the client has responded",
 		Seen:      "no response to the call of " + wire.Excerpt(known.Tool, 60) + " after the client responded to " + question.Message.Method,

@@ -30,7 +30,7 @@ func repeatedCase() suite.Case {
 // not to support: the response to an earlier request may have depended on another client.
 func negotiateTwice(ctx context.Context, t *suite.T) {
 	if last := newestRevision(t.KnownRevisions); last != "" && t.Revision != last {
-		t.NotObserved(sameVersion, "judged once for all revisions, in "+string(last))
+		t.MarkNotObserved(sameVersion, "judged once for all revisions, in "+string(last))
 		return
 	}
 	var spoken, others []string
@@ -52,9 +52,9 @@ func negotiateTwice(ctx context.Context, t *suite.T) {
 		switch second.chose {
 		case "":
 		case version:
-			t.Kept(sameVersion)
+			t.MarkKept(sameVersion)
 		default:
-			t.Deviates(second.c, verdict.Deviation{
+			t.Report(second.c, verdict.Deviation{
 				Requirement: sameVersion,
 				Summary:     "The server answers the same initialize with different versions.",
 				Permitted:   "the requested version, which the server supports",

@@ -62,12 +62,12 @@ func alternateVersions(ctx context.Context, t *suite.T) {
 func judgeTurns(t *suite.T, c *client.Conversation, supported, unknown []*client.Reply) {
 	for _, r := range slices.Concat(supported, unknown) {
 		if !r.Answered() || r.Busy() {
-			t.NotObserved(perRequest, "the server did not answer a request")
+			t.MarkNotObserved(perRequest, "the server did not answer a request")
 			return
 		}
 	}
 	if !supported[0].Succeeded() || unknown[0].Succeeded() {
-		t.NotObserved(perRequest, "the server treats the two versions alike")
+		t.MarkNotObserved(perRequest, "the server treats the two versions alike")
 		return
 	}
 	for i, r := range supported[1:] {

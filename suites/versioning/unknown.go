@@ -27,7 +27,7 @@ var unknownVersions = []string{ancient, "2999-01-01", "not-a-version"}
 func requestUnknownVersions(ctx context.Context, t *suite.T) {
 	if last := newestRevision(t.KnownRevisions); last != "" && t.Revision != last {
 		for _, id := range []string{otherVersion, latestVersion, unsupportedError} {
-			t.NotObserved(id, "judged once for all revisions, in "+string(last))
+			t.MarkNotObserved(id, "judged once for all revisions, in "+string(last))
 		}
 		return
 	}
@@ -57,16 +57,16 @@ func (n *negotiation) request(ctx context.Context, version string) {
 	r := c.Initialize(ctx)
 	switch {
 	case r.Succeeded():
-		t.Kept(errorsPrepared)
+		t.MarkKept(errorsPrepared)
 		n.judgeOffer(ctx, c, r, version)
 	case r.Answered():
-		t.Kept(errorsPrepared)
+		t.MarkKept(errorsPrepared)
 		n.judgeRefusal(c, r, version)
 	case ctx.Err() != nil || r.Sent == nil:
 		t.GiveUp("mcp-conform could not send initialize or wait for its response")
 	default: // the server is known to answer initialize with a supported version
 		for _, id := range []string{otherVersion, errorsPrepared} {
-			t.Deviates(c, verdict.Deviation{
+			t.Report(c, verdict.Deviation{
 				Requirement: id,
 				Summary:     "The server does not answer initialize with an unknown version.",
 				Permitted:   "a result with a version that the server supports",
@@ -84,7 +84,7 @@ func (n *negotiation) judgeOffer(ctx context.Context, c *client.Conversation, r 
 	t := n.t
 	offer, ok := wire.Text(wire.At(r.Message.Result(), "/protocolVersion"))
 	if !ok {
-		t.NotObserved(otherVersion, "the result names no version, which lifecycle.initialize-response judges")
+		t.MarkNotObserved(otherVersion, "the result names no version, which lifecycle.initialize-response judges")
 		return
 	}
 	if offer == asked {
@@ -94,14 +94,14 @@ func (n *negotiation) judgeOffer(ctx context.Context, c *client.Conversation, r 
 	c.CloseIdle()
 	accepted, err := n.tryVersion(ctx, offer)
 	if err != nil {
-		t.NotObserved(otherVersion, "mcp-conform could not request the version that the server offered: "+err.Error())
+		t.MarkNotObserved(otherVersion, "mcp-conform could not request the version that the server offered: "+err.Error())
 		return
 	}
 	if !accepted {
 		n.reportDeviation(c, r, otherVersion, "The server offers a version that it then refuses.", "a version that the server supports")
 		return
 	}
-	t.Kept(otherVersion)
+	t.MarkKept(otherVersion)
 	if asked == ancient {
 		n.judgeLatest(ctx, c, r, offer)
 	}
@@ -129,17 +129,17 @@ func (n *negotiation) judgeLatest(ctx context.Context, c *client.Conversation, r
 	handshake := slices.Contains(spec.HandshakeRevisions(), spec.Revision(offer))
 	switch {
 	case err != nil:
-		n.t.NotObserved(latestVersion, "mcp-conform could not request each newer version: "+err.Error())
+		n.t.MarkNotObserved(latestVersion, "mcp-conform could not request each newer version: "+err.Error())
 	case last == "":
-		n.t.NotObserved(latestVersion, "mcp-conform does not know which revisions the server speaks")
+		n.t.MarkNotObserved(latestVersion, "mcp-conform does not know which revisions the server speaks")
 	case offer == last:
-		n.t.Kept(latestVersion)
+		n.t.MarkKept(latestVersion)
 	case !handshake && spec.Revision(offer).IsPublished():
 		n.reportDeviation(c, r, latestVersion, "The server offers a revision that has no handshake.", "the newest version that the server supports with a handshake, "+last)
 	case offer < last:
 		n.reportDeviation(c, r, latestVersion, "The server answers an unknown version with one that is not its newest.", "the newest version that the server supports, "+last)
 	default:
-		n.t.NotObserved(latestVersion, "the server supports versions that mcp-conform does not know")
+		n.t.MarkNotObserved(latestVersion, "the server supports versions that mcp-conform does not know")
 	}
 }
 
@@ -168,7 +168,7 @@ func (n *negotiation) judgeRefusal(c *client.Conversation, r *client.Reply, aske
 		if n.refusedDate {
 			return
 		}
-		n.t.Deviates(c, verdict.Deviation{
+		n.t.Report(c, verdict.Deviation{
 			Requirement: otherVersion,
 			Summary:     "The server refuses a version that is not a date, and offers none.",
 			Permitted:   "a result with a version that the server supports",
@@ -182,8 +182,8 @@ func (n *negotiation) judgeRefusal(c *client.Conversation, r *client.Reply, aske
 		n.reportDeviation(c, r, otherVersion, "The server refuses an unknown version instead of offering another.", "a result with a version that the server supports, or an error -32602 with data.supported")
 		return
 	}
-	n.t.NotObserved(otherVersion, "the server refused with the error that the specification shows as an example")
-	n.t.Deviates(c, verdict.Deviation{
+	n.t.MarkNotObserved(otherVersion, "the server refused with the error that the specification shows as an example")
+	n.t.Report(c, verdict.Deviation{
 		Requirement: unsupportedError,
 		Summary:     "The server refuses an unknown version with the example error.",
 		Permitted:   "a result with a version that the server supports; the page's example contradicts its text",
@@ -207,7 +207,7 @@ func (n *negotiation) reportDeviation(c *client.Conversation, r *client.Reply, r
 			seen += fmt.Sprintf(", to a request of %q", wire.Excerpt(asked, 80))
 		}
 	}
-	n.t.Deviates(c, verdict.Deviation{
+	n.t.Report(c, verdict.Deviation{
 		Requirement: requirement,
 		Summary:     summary,
 		Permitted:   permitted,

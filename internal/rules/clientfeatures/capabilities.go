@@ -29,19 +29,19 @@ func declaredRules() []rules.Rule {
 			ID:           "rule.sampling-declared",
 			Title:        "sampling requests go only to a client that declared sampling",
 			Requirements: []string{samplingDeclared24, samplingDeclared25},
-			Start:        requiresDeclaration(spec.MethodSampling, "sampling", "The server sends a sampling request to a client that declared none.", samplingDeclared24, samplingDeclared25),
+			Start:        judgeUndeclaredRequests(spec.MethodSampling, "sampling", "The server sends a sampling request to a client that declared none.", samplingDeclared24, samplingDeclared25),
 		},
 		{
 			ID:           "rule.elicitation-declared",
 			Title:        "elicitation requests go only to a client that declared elicitation",
 			Requirements: []string{elicitationDeclared},
-			Start:        requiresDeclaration(spec.MethodElicit, "elicitation", "The server sends an elicitation to a client that declared none.", elicitationDeclared),
+			Start:        judgeUndeclaredRequests(spec.MethodElicit, "elicitation", "The server sends an elicitation to a client that declared none.", elicitationDeclared),
 		},
 		{
 			ID:           "rule.roots-declared",
 			Title:        "roots/list goes only to a client that declared roots",
 			Requirements: []string{rootsDeclared24, rootsDeclared25},
-			Start:        requiresDeclaration(spec.MethodRootsList, "roots", "The server sends roots/list to a client that declared no roots.", rootsDeclared24, rootsDeclared25),
+			Start:        judgeUndeclaredRequests(spec.MethodRootsList, "roots", "The server sends roots/list to a client that declared no roots.", rootsDeclared24, rootsDeclared25),
 		},
 		{
 			ID:           "rule.elicitation-modes",
@@ -88,10 +88,10 @@ func declarationOf(s *rules.Session, obs *rules.Observation) *transcript.Event {
 	return s.Initialize.Event
 }
 
-// requiresDeclaration returns the start of a rule that reports requests of a method to a client
+// judgeUndeclaredRequests returns the start of a rule that reports requests of a method to a client
 // without the capability. ids are the requirements that forbid such requests; at most one of them
 // exists in each revision.
-func requiresDeclaration(method, capability, summary string, ids ...string) func() rules.Fold {
+func judgeUndeclaredRequests(method, capability, summary string, ids ...string) func() rules.Fold {
 	return rules.WithoutState(rules.Fold{OnMessage: rules.Handlers{
 		rules.ServerRequest(method): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 			if !isHandshakeKnown(s) {
@@ -99,10 +99,10 @@ func requiresDeclaration(method, capability, summary string, ids ...string) func
 			}
 			for _, id := range ids {
 				if s.ClientDeclared(capability) {
-					out.Observed(id)
+					out.MarkObserved(id)
 					continue
 				}
-				out.Deviates(verdict.Deviation{
+				out.Report(verdict.Deviation{
 					Requirement: id,
 					Summary:     summary,
 					Permitted:   method + " only where the client declared " + capability,
@@ -160,10 +160,10 @@ func judgeMode(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 		return
 	}
 	if acceptsMode(s, obs, wanted) {
-		out.Observed(modeDeclared)
+		out.MarkObserved(modeDeclared)
 		return
 	}
-	out.Deviates(verdict.Deviation{
+	out.Report(verdict.Deviation{
 		Requirement: modeDeclared,
 		Summary:     "The server elicits in a mode that the client did not declare.",
 		Permitted:   permittedMode(wanted),
@@ -189,10 +189,10 @@ func judgeErrorMode(s *rules.Session, obs *rules.Observation, out *rules.Reporte
 		return
 	}
 	if acceptsMode(s, obs, "url") {
-		out.Observed(modeDeclared)
+		out.MarkObserved(modeDeclared)
 		return
 	}
-	out.Deviates(verdict.Deviation{
+	out.Report(verdict.Deviation{
 		Requirement: modeDeclared,
 		Summary:     "The server requires a URL elicitation that the client did not declare.",
 		Permitted:   "error -32042 only where the client declared elicitation.url",
@@ -214,29 +214,29 @@ func judgeSamplingTools(s *rules.Session, obs *rules.Observation, out *rules.Rep
 	d := verdict.Deviation{At: rules.PositionsOf(declarationOf(s, obs), obs.Event)}
 	switch declared := s.ClientDeclares(obs.Request, "sampling.tools"); {
 	case !offered && !choice && !declared:
-		out.Observed(toolsDeclared)
-		out.Observed(toolChoiceDeclared)
+		out.MarkObserved(toolsDeclared)
+		out.MarkObserved(toolChoiceDeclared)
 	case !offered && !choice:
 	case declared:
 		if offered {
-			out.Observed(toolsDeclared)
+			out.MarkObserved(toolsDeclared)
 		}
 		if choice {
-			out.Observed(toolChoiceDeclared)
+			out.MarkObserved(toolChoiceDeclared)
 		}
 	case offered:
 		d.Requirement, d.Summary = toolsDeclared, "The server sends tools to a client that did not declare sampling.tools."
 		d.Seen, d.Pointer = "tools in sampling/createMessage"+describeDeclared(s, obs), pointerToParam(obs, "tools")
 		d.Permitted = "tools only where the client declared sampling.tools"
-		out.Deviates(d)
+		out.Report(d)
 		if choice {
-			out.ReportedElsewhere(toolChoiceDeclared)
+			out.MarkReportedElsewhere(toolChoiceDeclared)
 		}
 	default:
 		d.Requirement, d.Summary = toolChoiceDeclared, "The server sends a toolChoice to a client that lacks sampling.tools."
 		d.Seen, d.Pointer = "toolChoice in sampling/createMessage"+describeDeclared(s, obs), pointerToParam(obs, "toolChoice")
 		d.Permitted = "toolChoice only where the client declared sampling.tools"
-		out.Deviates(d)
+		out.Report(d)
 	}
 }
 
@@ -251,19 +251,19 @@ func judgeIncludeContext(s *rules.Session, obs *rules.Observation, out *rules.Re
 	d := verdict.Deviation{Seen: "includeContext " + rules.Excerpt(wire.Quote(value)), At: rules.PositionsOf(declarationOf(s, obs), obs.Event)}
 	switch {
 	case value != "thisServer" && value != "allServers":
-		out.Observed(includeContextAvoided)
+		out.MarkObserved(includeContextAvoided)
 		if !declared {
-			out.Observed(contextDeclared)
+			out.MarkObserved(contextDeclared)
 		}
 	case declared:
 		d.Requirement, d.Summary = includeContextAvoided, "The server's sampling request uses includeContext."
 		d.Permitted = "no includeContext, or the value none"
-		out.Deviates(d)
-		out.Observed(contextDeclared)
+		out.Report(d)
+		out.MarkObserved(contextDeclared)
 	default:
 		d.Requirement, d.Summary = contextDeclared, "The server uses includeContext, but the client lacks sampling.context."
 		d.Permitted = "thisServer and allServers only where the client declared sampling.context"
-		out.Deviates(d)
-		out.ReportedElsewhere(includeContextAvoided)
+		out.Report(d)
+		out.MarkReportedElsewhere(includeContextAvoided)
 	}
 }

@@ -59,7 +59,7 @@ func judgeSecretFields(_ *rules.Session, obs *rules.Observation, out *rules.Repo
 				continue
 			}
 			found = true
-			out.Deviates(verdict.Deviation{
+			out.Report(verdict.Deviation{
 				Requirement: id,
 				Summary:     "The server's form has a field whose name asks for a secret.",
 				Permitted:   "fields that hold no passwords, keys, tokens or payment data",
@@ -69,7 +69,7 @@ func judgeSecretFields(_ *rules.Session, obs *rules.Observation, out *rules.Repo
 			})
 		}
 		if !found {
-			out.Observed(id)
+			out.MarkObserved(id)
 		}
 	}
 }
@@ -124,7 +124,7 @@ func judgeLinks(_ *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 		if before, _, _ := strings.Cut(message, link); !inviting.MatchString(before) {
 			d.Summary, d.Weight = "The server's form message contains a web address.", verdict.OnlyNote
 		}
-		out.Deviates(d)
+		out.Report(d)
 		return
 	}
 	for _, f := range fields {
@@ -135,12 +135,12 @@ func judgeLinks(_ *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 			if link := firstLink(text); link != "" {
 				d.Summary, d.Seen = "The server's form has a field with a web address in its text.", "in the field "+rules.Excerpt(wire.Quote(f.name))+": "+rules.Excerpt(link)
 				d.Weight = verdict.OnlyNote
-				out.Deviates(d)
+				out.Report(d)
 				return
 			}
 		}
 	}
-	out.Observed(noLinks)
+	out.MarkObserved(noLinks)
 }
 
 // shownTexts returns the strings of a field that a client shows to the user.

@@ -69,20 +69,20 @@ func judgeURL(v jsontext.Value, obs *rules.Observation, out *rules.Reporter) {
 	d := verdict.Deviation{Seen: rules.Excerpt(text), At: rules.PositionsOf(obs.Event)}
 	switch scheme := strings.ToLower(u.Scheme); {
 	case scheme == "https":
-		out.Observed(urlHTTPS)
+		out.MarkObserved(urlHTTPS)
 	case scheme == "http" && isDevelopmentHost(u.Hostname()):
 	default:
 		d.Requirement, d.Summary = urlHTTPS, "The server sends the user to a page without https."
 		d.Permitted = "https; http only in development"
-		out.Deviates(d)
+		out.Report(d)
 	}
 	if password, ok := u.User.Password(); ok && password != "" {
 		d.Requirement, d.Summary = urlNoSecrets, "The server's elicitation URL contains a user name and a password."
 		d.Permitted = "a URL without credentials and without personal data of the user"
-		out.Deviates(d)
+		out.Report(d)
 		return
 	}
-	out.Observed(urlNoSecrets)
+	out.MarkObserved(urlNoSecrets)
 }
 
 // isDevelopmentHost reports whether a host is most likely not public.
@@ -153,7 +153,7 @@ func elicitationIDs() rules.Fold {
 			text, _ := wire.Text(obs.Message.ParamAt("/url"))
 			before, again := requested[id]
 			if again && before.url != text { // with the same URL it may be the same elicitation
-				out.Deviates(verdict.Deviation{
+				out.Report(verdict.Deviation{
 					Requirement: idUnique,
 					Summary:     "The server uses an elicitationId for two elicitations.",
 					Permitted:   "a unique id for each",
@@ -164,7 +164,7 @@ func elicitationIDs() rules.Fold {
 			}
 			requested[id] = urlElicitation{text, obs.Event}
 			if len(requested) > 1 && !again {
-				out.Observed(idUnique)
+				out.MarkObserved(idUnique)
 			}
 		},
 		rules.Notification(spec.MethodElicitDone): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
@@ -173,7 +173,7 @@ func elicitationIDs() rules.Fold {
 			switch {
 			case !s.Began() || !ok:
 			case before:
-				out.Observed(completeKnownID)
+				out.MarkObserved(completeKnownID)
 			default:
 				early = append(early, earlyCompletion{id, verdict.Deviation{
 					Requirement: completeKnownID,
@@ -190,9 +190,9 @@ func elicitationIDs() rules.Fold {
 			exchange, later := known[e.id]
 			switch {
 			case later && exchange != e.event.Exchange: // two streams have no order between them
-				out.Observed(completeKnownID)
+				out.MarkObserved(completeKnownID)
 			case e.event.Seq < first:
-				out.Deviates(e.found)
+				out.Report(e.found)
 			}
 		}
 	}}

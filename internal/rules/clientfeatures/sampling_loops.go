@@ -80,10 +80,10 @@ func judgeReply(r toolUseRound, messages []samplingMessage, obs *rules.Observati
 		switch {
 		case answered || u.id == "":
 		case called:
-			out.ReportedElsewhere(replyToStopReason)
+			out.MarkReportedElsewhere(replyToStopReason)
 			return
 		default:
-			out.Deviates(verdict.Deviation{
+			out.Report(verdict.Deviation{
 				Requirement: replyToStopReason,
 				Summary:     "The server returns results for only some of the model's tool uses.",
 				Permitted:   "a result for each tool use of the model, or no further request",
@@ -93,7 +93,7 @@ func judgeReply(r toolUseRound, messages []samplingMessage, obs *rules.Observati
 			return
 		}
 	}
-	out.Observed(replyToStopReason)
+	out.MarkObserved(replyToStopReason)
 }
 
 // judgeLength judges the length of a loop. A server that permits no further tools has reached its
@@ -102,9 +102,9 @@ func judgeLength(r toolUseRound, obs *rules.Observation, out *rules.Reporter) {
 	choice, _ := wire.Text(obs.Message.ParamAt("/toolChoice/mode"))
 	switch {
 	case r.number > 1 && choice == "none":
-		out.Observed(iterationLimit)
+		out.MarkObserved(iterationLimit)
 	case r.number > maxRounds:
-		out.Deviates(verdict.Deviation{
+		out.Report(verdict.Deviation{
 			Requirement: iterationLimit,
 			Summary:     "The server lets the model use tools without a limit.",
 			Permitted:   fmt.Sprintf("a limit on the number of rounds; more than %d count as no limit", maxRounds),
@@ -124,7 +124,7 @@ func endLoops(open []toolUseRound, obs *rules.Observation, out *rules.Reporter) 
 		case r.request.Seq < obs.Request.Event.Seq:
 			left = append(left, r)
 		case r.uses != nil && r.number > 1:
-			out.Observed(iterationLimit)
+			out.MarkObserved(iterationLimit)
 		}
 	}
 	return left

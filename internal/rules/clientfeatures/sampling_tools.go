@@ -58,18 +58,18 @@ func judgeToolMessages(s *rules.Session, obs *rules.Observation, out *rules.Repo
 		case len(m.results) > 0 && m.role == "user" && m.others+len(m.uses) > 0:
 			d.Requirement, d.Summary = resultsAlone, "The server mixes tool results with other content in one message."
 			d.Permitted = "only tool results"
-			out.Deviates(d)
+			out.Report(d)
 		case len(m.results) > 0 && m.role == "user":
-			out.Observed(resultsAlone)
+			out.MarkObserved(resultsAlone)
 		}
 		switch {
 		case m.role != "user" && m.role != "assistant" || len(m.uses)+len(m.results) == 0:
 		case len(m.uses) > 0 && m.role == "user", len(m.results) > 0 && m.role == "assistant":
 			d.Requirement, d.Summary = roles, "The server puts a tool use or tool result into the wrong role."
 			d.Permitted = "tool uses from the assistant, tool results from the user"
-			out.Deviates(d)
+			out.Report(d)
 		default:
-			out.Observed(roles)
+			out.MarkObserved(roles)
 		}
 	}
 }
@@ -97,7 +97,7 @@ func toolUseBalance() rules.Fold {
 				learn(m)
 				unknown := unknownResultID(m, known)
 				if unknown != "" {
-					out.Deviates(verdict.Deviation{
+					out.Report(verdict.Deviation{
 						Requirement: resultMatches,
 						Summary:     "The server's tool result names an unknown tool use.",
 						Permitted:   "the id of an earlier tool use",
@@ -105,7 +105,7 @@ func toolUseBalance() rules.Fold {
 						At:          rules.PositionsOf(obs.Event),
 					})
 				} else if len(m.results) > 0 {
-					out.Observed(resultMatches)
+					out.MarkObserved(resultMatches)
 				}
 				judgeToolResults(m, next, known, obs, out)
 			}
@@ -132,11 +132,11 @@ func judgeToolResults(m, next samplingMessage, known map[string]bool, obs *rules
 	open := slices.IndexFunc(m.uses, func(u toolUse) bool { return u.id != "" && !next.hasResultFor(u.id) })
 	switch {
 	case open < 0:
-		out.Observed(usesAnswered)
+		out.MarkObserved(usesAnswered)
 	case unknownResultID(next, known) != "":
-		out.ReportedElsewhere(usesAnswered)
+		out.MarkReportedElsewhere(usesAnswered)
 	default:
-		out.Deviates(verdict.Deviation{
+		out.Report(verdict.Deviation{
 			Requirement: usesAnswered,
 			Summary:     "The server's sampling request lacks the result of a tool use.",
 			Permitted:   "a user message with a result for each tool use",
@@ -180,12 +180,12 @@ func judgeStructured(s *rules.Session, obs *rules.Observation, r toolResult, too
 		if name != tool || output == nil {
 			continue
 		}
-		wrong := schema.For(s.Revision()).CheckStructured(output, content)
+		wrong := schema.For(s.Revision()).CheckStructuredContent(output, content)
 		if len(wrong) == 0 {
-			out.Observed(resultConforms)
+			out.MarkObserved(resultConforms)
 			return
 		}
-		out.Deviates(verdict.Deviation{
+		out.Report(verdict.Deviation{
 			Requirement: resultConforms,
 			Summary:     "The server's structured tool result breaks the tool's outputSchema.",
 			Permitted:   wrong[0].Permitted,

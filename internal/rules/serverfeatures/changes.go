@@ -17,7 +17,7 @@ import (
 // on pagination.
 func (f *feature) uniqueNames() rules.Fold {
 	return rules.Fold{Shared: readsCatalog, OnMessage: rules.Handlers{rules.ResultOf(f.method): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
-		p, ok := catalogs.Of(s).listState(f.method).part(s, obs)
+		p, ok := catalogs.Of(s).listState(f.method).partOfResult(s, obs)
 		if !ok {
 			return
 		}
@@ -36,10 +36,10 @@ func (f *feature) uniqueNames() rules.Fold {
 			}
 			for _, id := range f.uniqueIDs {
 				if !again {
-					out.Observed(id)
+					out.MarkObserved(id)
 					continue
 				}
-				out.Deviates(verdict.Deviation{
+				out.Report(verdict.Deviation{
 					Requirement: id,
 					Summary:     "The server lists two " + f.things + " with the same name.",
 					Permitted:   "a name of its own for each " + f.thing,
@@ -74,10 +74,10 @@ func (f *feature) undeclaredChanges() rules.Fold {
 			for _, id := range f.onlyIfDeclared {
 				for _, e := range announced {
 					if s.ServerDeclared(capability) {
-						out.Observed(id)
+						out.MarkObserved(id)
 						continue
 					}
-					out.Deviates(verdict.Deviation{
+					out.Report(verdict.Deviation{
 						Requirement: id,
 						Summary:     "The server sends " + f.things + "/list_changed without declaring it.",
 						Permitted:   capability + ": true in the answer to initialize, or no such notification",
@@ -86,7 +86,7 @@ func (f *feature) undeclaredChanges() rules.Fold {
 					})
 				}
 				if alive && len(announced) == 0 && !s.ServerDeclared(capability) {
-					out.Observed(id)
+					out.MarkObserved(id)
 				}
 			}
 		},
@@ -124,20 +124,20 @@ func (f *feature) unannouncedChanges() rules.Fold {
 			if !s.ServerDeclared(f.capability + ".listChanged") {
 				return
 			}
-			requirement, unreachable := f.announced, s.Exchanges().RefuseGet()
+			requirement, unreachable := f.announced, s.Exchanges().RefusedAllGets()
 			for _, c := range seen {
 				if s.Era() == spec.Stateless { // only subscribers are notified
 					_, subscribed := l.openDuring(spec.FilterMember(f.changed), "", c.before.begun, c.after.pages[len(c.after.pages)-1].Seq)
 					requirement, unreachable = f.announcedOnListen, !subscribed
 				}
 				if len(announced) > 0 && announced[len(announced)-1] > c.before.begun {
-					out.Observed(requirement)
+					out.MarkObserved(requirement)
 					continue
 				}
 				if unreachable || !isAnsweredLater(s, c.after.pages[len(c.after.pages)-1]) {
 					continue
 				}
-				out.Deviates(verdict.Deviation{
+				out.Report(verdict.Deviation{
 					Requirement: requirement,
 					Summary:     "The server sends no notification of a changed list of " + f.things + ".",
 					Permitted:   f.changed + " for each change, because listChanged is declared",

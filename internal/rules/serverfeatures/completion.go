@@ -29,7 +29,7 @@ func completionRules() []rules.Rule {
 			ID:           "rule.completion-declared",
 			Title:        "a server serves completion if and only if it declares completions",
 			Requirements: []string{completionDeclared, completionUnsupported, completionAnswered},
-			Start:        rules.WithoutState(rules.Fold{OnMessage: onComplete(judgeCompletionCapability)}),
+			Start:        rules.WithoutState(rules.Fold{OnMessage: onCompletionResponses(judgeCompletionCapability)}),
 		},
 		{
 			ID:           "rule.completion-refused",
@@ -91,8 +91,8 @@ func readCompletionRequest(params jsontext.Value) completionRequest {
 // isValid reports whether the params match the schema.
 func (q *completionRequest) isValid() bool { return !q.missing && !q.mistyped && !q.unknownType }
 
-// onComplete returns handlers for regular responses to completion/complete.
-func onComplete(judge func(s *rules.Session, q completionRequest, obs *rules.Observation, out *rules.Reporter)) rules.Handlers {
+// onCompletionResponses returns handlers for regular responses to completion/complete.
+func onCompletionResponses(judge func(s *rules.Session, q completionRequest, obs *rules.Observation, out *rules.Reporter)) rules.Handlers {
 	handler := func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 		if isRegular(s, obs) {
 			judge(s, readCompletionRequest(obs.Request.Message.Params()), obs, out)
@@ -119,57 +119,57 @@ func judgeCompletionCapability(s *rules.Session, q completionRequest, obs *rules
 	case declared && isUnknownMethod(obs.Message):
 		d := deviationOf(completionAnswered, obs)
 		d.Summary, d.Permitted = "The server declares completions, but does not know the method.", "a result, or an error about the reference"
-		out.Deviates(d)
+		out.Report(d)
 	case declared:
-		out.Observed(completionAnswered)
-		out.Observed(completionDeclared)
+		out.MarkObserved(completionAnswered)
+		out.MarkObserved(completionDeclared)
 	case !out.RequireInterpretable(obs, rules.PingControl(), completionUnsupported, completionDeclared):
 	case isUnknownMethod(obs.Message):
-		out.Observed(completionUnsupported)
-		out.Observed(completionDeclared)
+		out.MarkObserved(completionUnsupported)
+		out.MarkObserved(completionDeclared)
 	case !obs.Message.IsError() && len(wire.Elements(obs.Message.ResultAt("/completion/values"))) > 0:
 		d := deviationOf(completionDeclared, obs)
 		d.Summary, d.Permitted = "The server completes arguments without declaring completions.", "the capability completions, or error -32601"
-		out.Deviates(d)
-		out.ReportedElsewhere(completionUnsupported)
+		out.Report(d)
+		out.MarkReportedElsewhere(completionUnsupported)
 	default:
 		d := deviationOf(completionUnsupported, obs)
 		d.Summary, d.Permitted = "The server refuses an undeclared completion, but not with -32601.", "error -32601"
 		if !obs.Message.IsError() {
 			d.Summary = "The server answers an undeclared completion with no values instead of -32601."
 		}
-		out.Deviates(d)
+		out.Report(d)
 	}
 }
 
 func completionRefused() rules.Fold {
-	return rules.Fold{Shared: readsCatalog, OnMessage: onComplete(func(s *rules.Session, q completionRequest, obs *rules.Observation, out *rules.Reporter) {
+	return rules.Fold{Shared: readsCatalog, OnMessage: onCompletionResponses(func(s *rules.Session, q completionRequest, obs *rules.Observation, out *rules.Reporter) {
 		b := catalogs.Of(s)
 		switch {
 		case !mayComplete(s) || isUnknownMethod(obs.Message): // judged by the rule on the capability
 		case q.mistyped:
-			if out.RequireInterpretable(obs, b.validCompletion(), completionValidates) {
+			if out.RequireInterpretable(obs, b.validCompletionControl(), completionValidates) {
 				judgeMistypedCompletion(obs, out)
 			}
 		case q.missing:
 			invalidParamsCheck{
 				completionMissing, "The server serves a completion request with a missing member.",
 				"The server refuses an incomplete completion request, but not with -32602.", verdict.Full,
-			}.judge(obs, b.validCompletion(), out)
+			}.judge(obs, b.validCompletionControl(), out)
 		case q.unknownType:
 			judgeUnknownReferenceType(obs, out)
 		case q.kind == "ref/prompt" && s.ServerDeclared("prompts") && b.prompts.isKnownAbsent(s, q.target, obs.Request, !obs.Message.IsError()):
 			invalidParamsCheck{
 				completionUnknown, "The server completes an argument of a prompt that it does not list.",
 				"The server refuses to complete an unknown prompt, but not with -32602.", verdict.Full,
-			}.judge(obs, b.validCompletion(), out)
+			}.judge(obs, b.validCompletionControl(), out)
 		}
 	})}
 }
 
-// validCompletion returns the control for an odd completion request: a valid one for a listed
-// prompt or template, or else a list request or a ping.
-func (b *catalog) validCompletion() rules.Control {
+// validCompletionControl returns the control for an odd completion request: a valid one for a
+// listed prompt or template, or else a list request or a ping.
+func (b *catalog) validCompletionControl() rules.Control {
 	return rules.Control{
 		What: "a valid completion request", ByName: true,
 		Matches: func(req *rules.Request) bool {
@@ -186,13 +186,13 @@ func (b *catalog) validCompletion() rules.Control {
 // type. It only notes a result, because any reasonable response is permitted.
 func judgeMistypedCompletion(obs *rules.Observation, out *rules.Reporter) {
 	if obs.Message.IsError() {
-		out.Observed(completionValidates)
+		out.MarkObserved(completionValidates)
 		return
 	}
 	d := deviationOf(completionValidates, obs)
 	d.Summary, d.Permitted = "The server serves a completion request with a member of the wrong type.", "an error, usually with code -32602"
 	d.Weight = verdict.OnlyNote
-	out.Deviates(d)
+	out.Report(d)
 }
 
 func judgeUnknownReferenceType(obs *rules.Observation, out *rules.Reporter) {
@@ -202,5 +202,5 @@ func judgeUnknownReferenceType(obs *rules.Observation, out *rules.Reporter) {
 	d := deviationOf(completionMissing, obs)
 	d.Summary, d.Permitted = "The server completes a reference of an unknown type.", "error -32602"
 	d.Weight = verdict.OnlyNote
-	out.Deviates(d)
+	out.Report(d)
 }

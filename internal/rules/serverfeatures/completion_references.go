@@ -24,7 +24,7 @@ type referenceTrial struct {
 func completionReferences() rules.Fold {
 	trials := map[string]*referenceTrial{}
 	var order []*referenceTrial
-	handlers := onComplete(func(s *rules.Session, q completionRequest, obs *rules.Observation, _ *rules.Reporter) {
+	handlers := onCompletionResponses(func(s *rules.Session, q completionRequest, obs *rules.Observation, _ *rules.Reporter) {
 		if !q.isValid() || !mayComplete(s) || isUnknownMethod(obs.Message) || !catalogs.Of(s).offersReference(q) {
 			return
 		}
@@ -63,10 +63,10 @@ func (t *referenceTrial) judge(out *rules.Reporter) {
 	if !t.served {
 		d := deviationOf(requirement, t.all[0])
 		d.Summary, d.Permitted = "The server refuses completion for "+thing+".", "a result, even one without values"
-		out.Deviates(d)
+		out.Report(d)
 		return
 	}
-	out.Observed(requirement)
+	out.MarkObserved(requirement)
 	for _, group := range []struct {
 		observations         []*rules.Observation
 		requirement, summary string
@@ -77,11 +77,11 @@ func (t *referenceTrial) judge(out *rules.Reporter) {
 		switch {
 		case len(group.observations) == 0:
 		case slices.ContainsFunc(group.observations, func(obs *rules.Observation) bool { return !obs.Message.IsError() }):
-			out.Observed(group.requirement)
+			out.MarkObserved(group.requirement)
 		default:
 			d := deviationOf(group.requirement, group.observations[0])
 			d.Summary, d.Permitted = group.summary, "a result, as for other requests with the same reference"
-			out.Deviates(d)
+			out.Report(d)
 		}
 	}
 }

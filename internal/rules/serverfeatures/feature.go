@@ -84,16 +84,16 @@ func (f *feature) rules() []rules.Rule {
 func (f *feature) declarationHandlers() rules.Handlers {
 	refused := func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 		if declared, malformed := declaresCapability(s, f.capability); isRegular(s, obs) && !declared && !malformed && out.RequireInterpretable(obs, rules.PingControl(), f.declared) {
-			out.Observed(f.declared)
+			out.MarkObserved(f.declared)
 		}
 	}
 	served := func(s *rules.Session, obs *rules.Observation, out *rules.Reporter, summary string, w verdict.Weight) {
 		switch declared, malformed := declaresCapability(s, f.capability); {
 		case malformed: // the handshake rules judge that
 		case declared:
-			out.Observed(f.declared)
+			out.MarkObserved(f.declared)
 		default:
-			out.Deviates(verdict.Deviation{
+			out.Report(verdict.Deviation{
 				Requirement: f.declared,
 				Summary:     summary,
 				Permitted:   "the capability " + f.capability + " in the answer to " + s.Declaration.Message.Method + ", or an error to " + obs.Request.Message.Method,
@@ -166,14 +166,14 @@ func (f *feature) judgeLists(bare, empty *attempts, out *rules.Reporter) {
 	d := verdict.Deviation{Requirement: f.answered, Permitted: "a result"}
 	found := func(p listAttempt) {
 		d.Seen, d.At = rules.Excerpt(p.answer.Raw), rules.PositionsOf(p.request.Event, p.event)
-		out.Deviates(d)
+		out.Report(d)
 	}
 	for range bare.served {
-		out.Observed(f.paramsOptional)
-		out.Observed(f.answered)
+		out.MarkObserved(f.paramsOptional)
+		out.MarkObserved(f.answered)
 	}
 	for range empty.served {
-		out.Observed(f.answered)
+		out.MarkObserved(f.answered)
 	}
 	refused := append(append([]listAttempt{}, bare.refused...), empty.refused...)
 	switch {

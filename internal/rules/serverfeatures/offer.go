@@ -132,9 +132,9 @@ func (o *listState) isKnownAbsent(s *rules.Session, name string, req *rules.Requ
 // walk may have changed it.
 func (o *listState) isKnown() bool { return o.whole != nil && o.whole.begun > o.touched }
 
-// part returns the part of the list that a result holds, and false if the response is not
+// partOfResult returns the part of the list that a result holds, and false if the response is not
 // regular.
-func (o *listState) part(s *rules.Session, obs *rules.Observation) (listPart, bool) {
+func (o *listState) partOfResult(s *rules.Session, obs *rules.Observation) (listPart, bool) {
 	if !isRegular(s, obs) {
 		return listPart{}, false
 	}
@@ -142,7 +142,7 @@ func (o *listState) part(s *rules.Session, obs *rules.Observation) (listPart, bo
 }
 
 func (o *listState) noteResult(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
-	p, ok := o.part(s, obs)
+	p, ok := o.partOfResult(s, obs)
 	if !ok {
 		return
 	}
@@ -211,7 +211,7 @@ func (o *listState) storeItems(into map[string]jsontext.Value, p listPart) {
 // known. It returns false if the request was cancelled, if the response is cut, or if it is an
 // error about metadata.
 func isRegular(s *rules.Session, obs *rules.Observation) bool {
-	return s.Began() && !isAboutMetadata(s, obs) && !s.DeclaresOther(obs.Request) && obs.Request.IsRegular() && !obs.Request.IsCancelled() && obs.Request.Responses[0].Message == obs.Message && !obs.Event.IsCut() && obs.Request.HasValidMeta()
+	return s.Began() && !isAboutMetadata(s, obs) && !s.DeclaresOtherCapabilities(obs.Request) && obs.Request.IsRegular() && !obs.Request.IsCancelled() && obs.Request.Responses[0].Message == obs.Message && !obs.Event.IsCut() && obs.Request.HasValidMeta()
 }
 
 // isAboutMetadata reports whether a response of the stateless era is an error about the headers,

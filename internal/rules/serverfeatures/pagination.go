@@ -94,10 +94,10 @@ func judgeNextCursor(s *rules.Session, obs *rules.Observation, out *rules.Report
 	}
 	next := obs.Message.ResultAt("/nextCursor")
 	if next == nil || next.Kind() == '"' {
-		out.Observed(nextCursorString)
+		out.MarkObserved(nextCursorString)
 		return
 	}
-	out.Deviates(verdict.Deviation{
+	out.Report(verdict.Deviation{
 		Requirement: nextCursorString,
 		Summary:     "nextCursor is not a string.",
 		Permitted:   "a string; on the last page, no nextCursor",
@@ -130,19 +130,19 @@ func (c *cursors) judgePage(s *rules.Session, p *page, out *rules.Reporter) {
 	if !p.refused {
 		c.lastPages[key] = p
 	}
-	// If the server has returned the cursor again since the client last sent it, the cursor may mean
-	// another position now.
+	// If the server has returned the cursor again since the client last sent it, the cursor may
+	// mean another position now.
 	sentAgain := last != nil && last.listVersion == p.listVersion && p.before.event.Seq < last.request.Event.Seq
 	d := verdict.Deviation{Weight: emptyCursorWeight(s, p)}
 	switch {
 	case p.refused && sentAgain:
 		d.Requirement, d.Summary, d.Permitted = cursorStable, "The server refuses a cursor the second time.", "the same page each time"
 		d.Seen, d.At = rules.Excerpt(p.message.Raw), append(last.positions(), p.positions()...)
-		out.Deviates(d)
+		out.Report(d)
 	case p.refused:
 		d.Requirement, d.Summary, d.Permitted = cursorAccepted, "The server refuses a cursor that it has just returned.", "the next page"
 		d.Seen, d.At = rules.Excerpt(p.message.Raw), append(p.before.positions(), p.positions()...)
-		out.Deviates(d)
+		out.Report(d)
 	case sentAgain && !haveEqualItems(last, p):
 		d.Requirement, d.Summary, d.Permitted = cursorStable, "The server returns another page for the same cursor.", "the same items in the same order; a shorter page needs a nextCursor to the rest"
 		d.Seen, d.At = rules.Excerpt(p.message.Raw), append(last.positions(), p.positions()...)
@@ -150,11 +150,11 @@ func (c *cursors) judgePage(s *rules.Session, p *page, out *rules.Reporter) {
 		if _, subscribed := c.subscriptions.openDuring(spec.FilterMember(listings[p.method].changed), "", last.request.Event.Seq, p.event.Seq); s.Era() == spec.Stateless && !subscribed {
 			d.Weight = verdict.OnlyNote // the list may have changed: only subscribers are notified
 		}
-		out.Deviates(d)
+		out.Report(d)
 	default:
-		out.Observed(cursorAccepted)
+		out.MarkObserved(cursorAccepted)
 		if sentAgain {
-			out.Observed(cursorStable)
+			out.MarkObserved(cursorStable)
 		}
 	}
 }
@@ -195,25 +195,25 @@ func judgeProgress(s *rules.Session, p *page, out *rules.Reporter) {
 		if q := equalPage(p); q != nil {
 			d.Requirement, d.Summary, d.Permitted = walkEnds, "The server's cursors lead back to an earlier page.", "new items on each page, and a last page without nextCursor"
 			d.Seen, d.At = "the same "+listings[p.method].member+" as before, and another nextCursor", append(q.positions(), p.positions()...)
-			out.Deviates(d)
+			out.Report(d)
 			return
 		}
 	}
 	if p.empty >= maxEmptyPages && p.hasNext {
 		d.Requirement, d.Summary, d.Permitted = walkEnds, "The server sends one empty page with a nextCursor after another.", "a last page without nextCursor"
 		d.Seen, d.At = fmt.Sprintf("%d empty pages in a row", p.empty), append(p.emptySince.positions(), p.positions()...)
-		out.Deviates(d)
+		out.Report(d)
 		return
 	}
 	if was, again := firstRepeated(p); again {
 		d.Requirement, d.Summary, d.Permitted = cursorContinues, "The server lists an item on two pages.", "the items after the position that the cursor marks"
 		d.Seen, d.At = rules.Excerpt(wire.At(was.raw, listings[p.method].key))+" on both pages", append(was.on.positions(), p.positions()...)
-		out.Deviates(d)
+		out.Report(d)
 		return
 	}
-	out.Observed(cursorContinues)
+	out.MarkObserved(cursorContinues)
 	if !p.hasNext {
-		out.Observed(walkEnds)
+		out.MarkObserved(walkEnds)
 	}
 }
 

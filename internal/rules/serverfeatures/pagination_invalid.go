@@ -49,7 +49,7 @@ func (b *invalidCursors) judgePage(s *rules.Session, p *page, out *rules.Reporte
 // servers treat it as no cursor, which is not forbidden.
 func (b *invalidCursors) judgeEmptyCursor(p *page, out *rules.Reporter) {
 	if !p.refused && b.paged[p.method] {
-		out.Deviates(verdict.Deviation{
+		out.Report(verdict.Deviation{
 			Requirement: invalidCode, Summary: "The server accepts an empty cursor that it never returned.", Permitted: "error -32602, or the first page",
 			Seen: rules.Excerpt(p.message.Raw), At: p.positions(), Weight: verdict.OnlyNote,
 		})
@@ -64,10 +64,10 @@ func (b *invalidCursors) judgeFirstPage(p *page, out *rules.Reporter) {
 	case !p.refused:
 		b.served[p.method] = true
 		if bad != nil {
-			out.Observed(invalidHandled)
+			out.MarkObserved(invalidHandled)
 		}
 	case bad != nil && b.served[p.method] && !p.message.IsOverloadError():
-		out.Deviates(verdict.Deviation{
+		out.Report(verdict.Deviation{
 			Requirement: invalidHandled,
 			Summary:     afterBad[bad.before != nil],
 			Permitted:   "the first page, for a request without a cursor",
@@ -87,7 +87,7 @@ func (b *invalidCursors) judgeCode(p *page, out *rules.Reporter) {
 	code, _ := p.message.ErrorCode()
 	switch {
 	case p.refused && spec.Code(code) == spec.CodeInvalidParams:
-		out.Observed(invalidCode)
+		out.MarkObserved(invalidCode)
 	case p.refused:
 		b.report(p, "The server refuses an invalid cursor, but not with -32602.", verdict.Full, out)
 	default:
@@ -106,7 +106,7 @@ func (b *invalidCursors) end(_ *rules.Session, out *rules.Reporter) {
 }
 
 func (b *invalidCursors) report(p *page, summary string, weight verdict.Weight, out *rules.Reporter) {
-	out.Deviates(verdict.Deviation{Requirement: invalidCode, Summary: summary, Permitted: "error -32602", Seen: rules.Excerpt(p.message.Raw), At: p.positions(), Weight: weight})
+	out.Report(verdict.Deviation{Requirement: invalidCode, Summary: summary, Permitted: "error -32602", Seen: rules.Excerpt(p.message.Raw), At: p.positions(), Weight: weight})
 }
 
 // firstPageControl returns the control for requests with an odd cursor: a request for the first
@@ -137,16 +137,16 @@ func judgeMistypedCursor(s *rules.Session, obs *rules.Observation, out *rules.Re
 	code, _ := obs.Message.ErrorCode()
 	switch {
 	case obs.Message.IsError() && spec.Code(code) == spec.CodeInvalidParams:
-		out.Observed(cursorWrongType)
+		out.MarkObserved(cursorWrongType)
 	case obs.Message.IsError():
 		d.Summary, d.Weight = "The server refuses a non-string cursor, but not with -32602.", verdict.OnlyNote
-		out.Deviates(d)
+		out.Report(d)
 	case hasReturnedCursor(s, obs.Request.Message.Method):
 		d.Summary = "The server accepts a cursor that is not a string."
-		out.Deviates(d)
+		out.Report(d)
 	default:
 		d.Summary, d.Weight = "The server ignores a non-string cursor for a list without pages.", verdict.OnlyNote
-		out.Deviates(d)
+		out.Report(d)
 	}
 }
 
@@ -180,14 +180,14 @@ func judgeForeignCursor(s *rules.Session, p *page, out *rules.Reporter) {
 		code, _ := p.message.ErrorCode()
 		switch {
 		case p.refused && spec.Code(code) == spec.CodeInvalidParams:
-			out.Observed(cursorOtherList)
+			out.MarkObserved(cursorOtherList)
 			return
 		case p.refused:
 			d.Summary = "The server refuses another list's cursor, but not with -32602."
 		default:
 			d.Summary, d.Weight = "The server accepts the cursor of another list.", verdict.OnlyNote
 		}
-		out.Deviates(d)
+		out.Report(d)
 		return
 	}
 }

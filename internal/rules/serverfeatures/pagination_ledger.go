@@ -212,7 +212,7 @@ func (l *ledger) noteAnyChange() {
 // the cursor is not a string.
 func (l *ledger) addPage(s *rules.Session, method string, obs *rules.Observation) *page {
 	req, list := obs.Request, listings[method]
-	if !req.IsRegular() || req.Responses[0].Message != obs.Message || isAboutMetadata(s, obs) || s.DeclaresOther(req) {
+	if !req.IsRegular() || req.Responses[0].Message != obs.Message || isAboutMetadata(s, obs) || s.DeclaresOtherCapabilities(req) {
 		return nil
 	}
 	p := &page{method: method, request: req, event: obs.Event, message: obs.Message, listVersion: l.sent[req], refused: obs.Message.IsError()}

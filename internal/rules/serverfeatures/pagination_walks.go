@@ -49,7 +49,7 @@ func (w *walks) judgePage(s *rules.Session, p *page, out *rules.Reporter) {
 			}
 			missed = true
 			lacking := all.ends[before+1]
-			out.Deviates(verdict.Deviation{
+			out.Report(verdict.Deviation{
 				Requirement: walkComplete,
 				Weight:      unannouncedWeight(s, p.method),
 				Summary:     "The server omits an item in one of several readings of a list.",
@@ -60,7 +60,7 @@ func (w *walks) judgePage(s *rules.Session, p *page, out *rules.Reporter) {
 		}
 	}
 	if n >= 2 && !missed {
-		out.Observed(walkComplete)
+		out.MarkObserved(walkComplete)
 	}
 }
 
@@ -70,7 +70,7 @@ func (w *walks) judgePage(s *rules.Session, p *page, out *rules.Reporter) {
 // the GET stream on which notifications would come.
 func unannouncedWeight(s *rules.Session, method string) verdict.Weight {
 	isDeclared := s.ServerDeclared(listings[method].capability + ".listChanged")
-	if method == spec.MethodResourcesTemplates || !isDeclared || s.Era() == spec.Handshake && s.Exchanges().RefuseGet() {
+	if method == spec.MethodResourcesTemplates || !isDeclared || s.Era() == spec.Handshake && s.Exchanges().RefusedAllGets() {
 		return verdict.OnlyNote
 	}
 	return verdict.Full

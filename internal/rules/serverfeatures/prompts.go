@@ -57,12 +57,12 @@ func (i invalidParamsCheck) judge(obs *rules.Observation, like rules.Control, ou
 	d.Permitted, d.Summary = "error -32602", i.served
 	if obs.Message.IsError() {
 		if code, _ := obs.Message.ErrorCode(); spec.Code(code) == spec.CodeInvalidParams {
-			out.Observed(i.requirement)
+			out.MarkObserved(i.requirement)
 			return
 		}
 		d.Summary, d.Weight = i.miscoded, i.weight
 	}
-	out.Deviates(d)
+	out.Report(d)
 }
 
 // onGetResponses returns handlers that call the function judge for regular responses to
@@ -90,7 +90,7 @@ func promptsFound() rules.Fold {
 			invalidParamsCheck{
 				promptMissingName, "The server serves prompts/get without a name.",
 				"The server refuses prompts/get with a missing or mistyped name, but not with -32602.", verdict.OnlyNote,
-			}.judge(obs, b.anyGet(), out)
+			}.judge(obs, b.anyPromptControl(), out)
 		case b.prompts.seen[name] != nil:
 			judgeListedGet(b.prompts.seen[name], name, obs, out)
 		case obs.Message.IsError() && !hasValidArguments(obs.Request): // the arguments may be the reason
@@ -98,23 +98,23 @@ func promptsFound() rules.Fold {
 			invalidParamsCheck{
 				promptUnknown, "The server serves a prompt that is not listed.",
 				"The server refuses an unknown prompt, but not with -32602.", verdict.Full,
-			}.judge(obs, b.anyGet(), out)
+			}.judge(obs, b.anyPromptControl(), out)
 		}
 	})}
 }
 
-// validGet returns the control for an odd prompts/get: a request for the same prompt with all
-// required arguments.
-func (b *catalog) validGet(name string) rules.Control {
+// validPromptControl returns the control for an odd prompts/get: a request for the same prompt with
+// all required arguments.
+func (b *catalog) validPromptControl(name string) rules.Control {
 	return rules.Control{
 		What:    "a request for " + rules.Excerpt(wire.Quote(name)) + " with its required arguments",
 		Matches: func(req *rules.Request) bool { return b.isValidGet(req, name) },
 	}
 }
 
-// anyGet returns the control for requests that name no prompt or an unlisted one: a request for any
-// listed prompt with all required arguments, or else a prompts/list.
-func (b *catalog) anyGet() rules.Control {
+// anyPromptControl returns the control for requests that name no prompt or an unlisted one: a
+// request for any listed prompt with all required arguments, or else a prompts/list.
+func (b *catalog) anyPromptControl() rules.Control {
 	return rules.Control{
 		What: "a request for a listed prompt", ByName: true,
 		Matches:  func(req *rules.Request) bool { return b.isValidGet(req, "") },
@@ -133,13 +133,13 @@ func (b *catalog) isValidGet(req *rules.Request, name string) bool {
 func judgeUndeclaredGet(obs *rules.Observation, out *rules.Reporter) {
 	switch {
 	case obs.Message.IsError():
-		out.Observed(promptNotSupported)
+		out.MarkObserved(promptNotSupported)
 	case promptFeature.showsItem(obs.Message):
-		out.ReportedElsewhere(promptNotSupported)
+		out.MarkReportedElsewhere(promptNotSupported)
 	default:
 		d := deviationOf(promptNotSupported, obs)
 		d.Summary, d.Permitted = "The server serves a prompt without declaring prompts.", "an error"
-		out.Deviates(d)
+		out.Report(d)
 	}
 }
 
@@ -151,12 +151,12 @@ func judgeListedGet(prompt jsontext.Value, name string, obs *rules.Observation, 
 	}
 	code, _ := obs.Message.ErrorCode()
 	if !obs.Message.IsError() || spec.Code(code) != spec.CodeMethodNotFound && !isUnknownNameError("prompt", name, obs.Message) {
-		out.Observed(promptListedGettable)
+		out.MarkObserved(promptListedGettable)
 		return
 	}
 	d := deviationOf(promptListedGettable, obs)
 	d.Summary, d.Permitted = "The server reports a listed prompt as unknown.", "a result, or an error other than an unknown prompt"
-	out.Deviates(d)
+	out.Report(d)
 }
 
 // missingArgument returns the name of a required argument that the request lacks, or "".
@@ -184,9 +184,9 @@ func promptArguments() rules.Fold {
 			invalidParamsCheck{
 				promptMissingArgument, "The server serves a prompt without a required argument.",
 				"The server refuses a missing prompt argument, but not with -32602.", verdict.Full,
-			}.judge(obs, b.validGet(name), out)
+			}.judge(obs, b.validPromptControl(name), out)
 		case !areStrings(arguments):
-			if out.RequireInterpretable(obs, b.validGet(name), promptValidates) {
+			if out.RequireInterpretable(obs, b.validPromptControl(name), promptValidates) {
 				judgeMistypedArgument(arguments, obs, out)
 			}
 		default:
@@ -227,7 +227,7 @@ func hasValidArguments(req *rules.Request) bool {
 // It only notes an argument that is null, which many servers treat as a missing value.
 func judgeMistypedArgument(arguments jsontext.Value, obs *rules.Observation, out *rules.Reporter) {
 	if obs.Message.IsError() {
-		out.Observed(promptValidates)
+		out.MarkObserved(promptValidates)
 		return
 	}
 	d := deviationOf(promptValidates, obs)
@@ -240,5 +240,5 @@ func judgeMistypedArgument(arguments jsontext.Value, obs *rules.Observation, out
 	if !others {
 		d.Summary, d.Weight = "The server serves a prompt with an argument that is null.", verdict.OnlyNote
 	}
-	out.Deviates(d)
+	out.Report(d)
 }

@@ -88,10 +88,10 @@ func requireDeclared(pointer string) func(*rules.Session, *rules.Observation, *r
 			return
 		}
 		if wire.At(s.ServerCapabilities, "/resources") != nil {
-			out.Observed(resourcesDeclared) // the rules on shapes judge a null capability
+			out.MarkObserved(resourcesDeclared) // the rules on shapes judge a null capability
 			return
 		}
-		out.Deviates(verdict.Deviation{
+		out.Report(verdict.Deviation{
 			Requirement: resourcesDeclared,
 			Summary:     "The server offers resources without declaring them.",
 			Permitted:   "the capability resources in the result of " + s.Declaration.Message.Method + ", or an error",
@@ -105,7 +105,7 @@ func requireDeclared(pointer string) func(*rules.Session, *rules.Observation, *r
 // list them.
 func judgeUndeclared(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	if isFirstResponse(s, obs) && wire.At(s.ServerCapabilities, "/resources") == nil && out.RequireInterpretable(obs, rules.PingControl(), resourcesDeclared) {
-		out.Observed(resourcesDeclared)
+		out.MarkObserved(resourcesDeclared)
 	}
 }
 
@@ -142,21 +142,21 @@ func (l listResponses) end(_ *rules.Session, out *rules.Reporter) {
 		}
 		switch {
 		case bare != nil:
-			out.Observed(list.requirement)
-			out.Observed(resourcesParams)
+			out.MarkObserved(list.requirement)
+			out.MarkObserved(resourcesParams)
 		case with != nil && refusedBare != nil:
-			out.Deviates(verdict.Deviation{
+			out.Report(verdict.Deviation{
 				Requirement: resourcesParams,
 				Summary:     "The server refuses a list request that has no params.",
 				Permitted:   "a result, with params and without",
 				Seen:        rules.Excerpt(refusedBare.Message.Raw),
 				At:          rules.PositionsOf(with.Request.Event, with.Event, refusedBare.Request.Event, refusedBare.Event),
 			})
-			out.ReportedElsewhere(list.requirement)
+			out.MarkReportedElsewhere(list.requirement)
 		case with != nil:
-			out.Observed(list.requirement)
+			out.MarkObserved(list.requirement)
 		case refused != nil:
-			out.Deviates(verdict.Deviation{
+			out.Report(verdict.Deviation{
 				Requirement: list.requirement,
 				Summary:     list.summary,
 				Permitted:   "a result; an empty list where there are none",
@@ -178,7 +178,7 @@ func judgeUniqueURIs(s *rules.Session, p *page, out *rules.Reporter) {
 	}
 	for _, i := range p.items {
 		if i.key != "" {
-			out.Observed(resourceUnique)
+			out.MarkObserved(resourceUnique)
 		}
 	}
 	for _, i := range p.repeats {
@@ -186,7 +186,7 @@ func judgeUniqueURIs(s *rules.Session, p *page, out *rules.Reporter) {
 		if was.on != p && (bytes.Equal(was.raw, i.raw) || !p.continues(was.on)) {
 			continue
 		}
-		out.Deviates(verdict.Deviation{
+		out.Report(verdict.Deviation{
 			Requirement: resourceUnique,
 			Summary:     "The server lists two resources with the same URI.",
 			Permitted:   "a unique URI for each resource",

@@ -57,10 +57,10 @@ func judgeChangeDeclared(s *rules.Session, obs *rules.Observation, out *rules.Re
 		requirement = resourcesChanged25
 	}
 	if s.ServerDeclared("resources.listChanged") {
-		out.Observed(requirement)
+		out.MarkObserved(requirement)
 		return
 	}
-	out.Deviates(verdict.Deviation{
+	out.Report(verdict.Deviation{
 		Requirement: requirement,
 		Summary:     "The server sends resources/list_changed without declaring it.",
 		Permitted:   "no such notification, or the capability resources.listChanged",
@@ -103,8 +103,8 @@ func (c *changedLists) notePage(s *rules.Session, p *page, out *rules.Reporter) 
 		return
 	}
 	if slices.ContainsFunc(c.announced, func(at int) bool { return at > before.startPosition() }) {
-		out.Observed(resourcesChangeSent)
-		out.Observed(resourcesListenAnnounced)
+		out.MarkObserved(resourcesChangeSent)
+		out.MarkObserved(resourcesListenAnnounced)
 	} else {
 		c.unannounced = append(c.unannounced, unannouncedChange{before, now})
 	}
@@ -119,16 +119,16 @@ func (c *changedLists) end(s *rules.Session, out *rules.Reporter) {
 	for _, x := range c.unannounced {
 		switch {
 		case slices.ContainsFunc(c.announced, func(at int) bool { return at > x.from.startPosition() }):
-			out.Observed(resourcesChangeSent)
-			out.Observed(resourcesListenAnnounced)
-		case s.Era() == spec.Handshake && s.Exchanges().RefuseGet(), s.Era() == spec.Stateless && !c.isSubscribed(x):
+			out.MarkObserved(resourcesChangeSent)
+			out.MarkObserved(resourcesListenAnnounced)
+		case s.Era() == spec.Handshake && s.Exchanges().RefusedAllGets(), s.Era() == spec.Stateless && !c.isSubscribed(x):
 		case isAnsweredLater(s, x.to.lastEvent()):
 			first, last := x.from.pages[0], x.to.pages[len(x.to.pages)-1]
 			requirement := resourcesChangeSent
 			if s.Era() == spec.Stateless {
 				requirement = resourcesListenAnnounced
 			}
-			out.Deviates(verdict.Deviation{
+			out.Report(verdict.Deviation{
 				Requirement: requirement,
 				Summary:     "The server sends no notification of a changed resource list.",
 				Permitted:   "notifications/resources/list_changed",
@@ -205,9 +205,9 @@ func (d *deliveredUpdates) end(s *rules.Session, out *rules.Reporter) {
 			switch {
 			case !ok || !s.ServerDeclared("resources.subscribe"):
 			case announced:
-				out.Observed(updateDelivered)
+				out.MarkObserved(updateDelivered)
 			case isAnsweredLater(s, c.after.Event) && subscription.endPosition() > c.after.Event.Seq:
-				out.Deviates(verdict.Deviation{
+				out.Report(verdict.Deviation{
 					Requirement: updateDelivered,
 					Summary:     "The server sends no update of a changed resource to its subscription.",
 					Permitted:   "notifications/resources/updated on the subscription",

@@ -81,7 +81,7 @@ func (l *ledger) judgeListedResource(s *rules.Session, obs *rules.Observation, o
 		return
 	}
 	if !obs.Message.IsError() {
-		out.Observed(listedReadable)
+		out.MarkObserved(listedReadable)
 		return
 	}
 	code, _ := obs.Message.ErrorCode()
@@ -98,7 +98,7 @@ func (l *ledger) judgeListedResource(s *rules.Session, obs *rules.Observation, o
 	if scheme, _, _ := strings.Cut(requestedURI, ":"); scheme == "https" || scheme == "http" {
 		d.Weight = verdict.OnlyNote // clients may load these from the web themselves
 	}
-	out.Deviates(d)
+	out.Report(d)
 }
 
 // judgeMissingResource judges reads of resources that do not exist: invented URIs, or URIs that the
@@ -124,7 +124,7 @@ func (l *ledger) judgeMissingResource(s *rules.Session, obs *rules.Observation, 
 		At:          rules.PositionsOf(obs.Request.Event, obs.Event),
 	}
 	code, _ := obs.Message.ErrorCode()
-	if spec.Code(code) != spec.CodeMethodNotFound && (nowhere || isNotFound(obs)) && !out.RequireInterpretable(obs, l.anyRead(), requirement) {
+	if spec.Code(code) != spec.CodeMethodNotFound && (nowhere || isNotFound(obs)) && !out.RequireInterpretable(obs, l.anyReadControl(), requirement) {
 		return
 	}
 	switch {
@@ -132,31 +132,31 @@ func (l *ledger) judgeMissingResource(s *rules.Session, obs *rules.Observation, 
 		if want == spec.CodeInvalidParams && !nowhere && !isNotFound(obs) {
 			return // the error may be about something else
 		}
-		out.Observed(requirement)
-		out.Observed(noEmptyContents)
+		out.MarkObserved(requirement)
+		out.MarkObserved(noEmptyContents)
 		return
 	case obs.Message.IsError() && spec.Code(code) == spec.CodeMethodNotFound:
 		return // the server does not support reading
 	case obs.Message.IsError() && (nowhere || isNotFound(obs)):
 		d.Summary = "The server refuses an unknown resource, but not with " + permitted + "."
-		out.Observed(noEmptyContents)
+		out.MarkObserved(noEmptyContents)
 	case obs.Message.IsError() || !nowhere:
 		return
 	case len(contentItems(obs)) == 0:
 		d.Summary = "The server returns empty contents for an unknown resource."
 		if s.Era() == spec.Stateless {
 			d.Requirement = noEmptyContents
-			out.ReportedElsewhere(requirement)
+			out.MarkReportedElsewhere(requirement)
 		}
 	default:
 		d.Summary = "The server returns contents for an unknown resource."
 	}
-	out.Deviates(d)
+	out.Report(d)
 }
 
-// anyRead returns the control for an odd resources/read: a read of a listed resource, or else a
-// resources/list.
-func (l *ledger) anyRead() rules.Control {
+// anyReadControl returns the control for an odd resources/read: a read of a listed resource, or
+// else a resources/list.
+func (l *ledger) anyReadControl() rules.Control {
 	return rules.Control{
 		What: "a read of a listed resource", ByName: true,
 		Matches: func(req *rules.Request) bool {
@@ -190,24 +190,25 @@ func (l *ledger) judgeInvalidURI(s *rules.Session, obs *rules.Observation, out *
 	requestedURI, isText := uriOf(obs.Request)
 	if !isText {
 		d.Requirement, d.Permitted = uriMissing, "error -32602"
-		if out.RequireInterpretable(obs, l.anyRead(), uriMissing) {
+		if out.RequireInterpretable(obs, l.anyReadControl(), uriMissing) {
 			judgeMissingParam(obs, d, out)
 		}
 		return
 	}
 	_, listed := l.listed[requestedURI]
-	if uri.CannotBeURI(requestedURI) && !listed && !l.matchesTemplate(s, requestedURI) && out.RequireInterpretable(obs, l.anyRead(), uriValidated) {
+	if uri.CannotBeURI(requestedURI) && !listed && !l.matchesTemplate(s, requestedURI) && out.RequireInterpretable(obs, l.anyReadControl(), uriValidated) {
 		if obs.Message.IsError() {
-			out.Observed(uriValidated)
+			out.MarkObserved(uriValidated)
 		} else if len(contentItems(obs)) > 0 && l.areTemplatesKnown() {
 			d.Requirement, d.Summary, d.Permitted = uriValidated, "The server returns contents for a string that is not a URI.", "an error"
 			d.Seen = "contents for " + describeNonURI(requestedURI)
-			out.Deviates(d)
+			out.Report(d)
 		}
 	}
 }
 
-// describeNonURI quotes a string for which uri.CannotBeURI returns true, and says why it is not a URI.
+// describeNonURI quotes a string for which uri.CannotBeURI returns true, and says why it is not a
+// URI.
 func describeNonURI(text string) string {
 	quoted := rules.Excerpt(wire.Quote(text))
 	switch {
@@ -247,13 +248,13 @@ func judgeMissingParam(obs *rules.Observation, d verdict.Deviation, out *rules.R
 	code, _ := obs.Message.ErrorCode()
 	switch {
 	case obs.Message.IsError() && spec.Code(code) == spec.CodeInvalidParams:
-		out.Observed(uriMissing)
+		out.MarkObserved(uriMissing)
 	case obs.Message.IsError():
 		d.Summary, d.Weight = "The server refuses resources/read with a missing or mistyped uri, but not with -32602.", verdict.OnlyNote
-		out.Deviates(d)
+		out.Report(d)
 	default:
 		d.Summary = "The server serves resources/read without a uri."
-		out.Deviates(d)
+		out.Report(d)
 	}
 }
 
@@ -345,7 +346,7 @@ func (z *sizes) end(_ *rules.Session, out *rules.Reporter) {
 		switch {
 		case r.resized:
 		case r.claim == r.bytes:
-			out.Observed(sizeRaw)
+			out.MarkObserved(sizeRaw)
 		case r.same && r.listedAgain:
 			// If r.same is not set, the content may change with every read, even if its length does
 			// not. If r.listedAgain is not set, it may have changed between the list and the reads.
@@ -360,7 +361,7 @@ func (z *sizes) end(_ *rules.Session, out *rules.Reporter) {
 				d.Summary, d.Weight = "The server lists the size of the resource's text in another encoding.", verdict.OnlyNote
 				d.Seen += "; the text has that size with CRLF, with a byte order mark, in UTF-16 or in Latin-1"
 			}
-			out.Deviates(d)
+			out.Report(d)
 		}
 	}
 }

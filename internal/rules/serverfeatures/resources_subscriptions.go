@@ -69,10 +69,10 @@ func (a *subscribedURIs) judgeSubscribe(s *rules.Session, obs *rules.Observation
 		judgeUnsupported(s, obs, d, out)
 	case !obs.Message.IsError():
 		a.confirmed[requestedURI] = true
-		out.Observed(subscribeConfirmed)
+		out.MarkObserved(subscribeConfirmed)
 	case listed:
 		d.Summary = "The server refuses a subscription to a listed resource."
-		out.Deviates(d)
+		out.Report(d)
 	}
 }
 
@@ -82,10 +82,10 @@ func judgeUnsupported(s *rules.Session, obs *rules.Observation, d verdict.Deviat
 	switch {
 	case !s.ServerDeclared("resources") || !out.RequireInterpretable(obs, rules.PingControl(), subscribeRefused):
 	case obs.Message.IsError():
-		out.Observed(subscribeRefused)
+		out.MarkObserved(subscribeRefused)
 	default:
 		d.Requirement, d.Summary, d.Permitted = subscribeRefused, "The server accepts a subscription without declaring subscriptions.", "an error, or the capability resources.subscribe"
-		out.Deviates(d)
+		out.Report(d)
 	}
 }
 
@@ -100,10 +100,10 @@ func (a *subscribedURIs) judgeUnsubscribe(s *rules.Session, obs *rules.Observati
 		if code, _ := obs.Message.ErrorCode(); code == int64(spec.CodeMethodNotFound) {
 			d.Weight = verdict.OnlyNote // only the schema has the method, no page of the specification
 		}
-		out.Deviates(d)
+		out.Report(d)
 		return
 	}
-	out.Observed(unsubscribed)
+	out.MarkObserved(unsubscribed)
 	delete(a.confirmed, requestedURI)
 }
 
@@ -213,8 +213,8 @@ func (u *updates) judgeRead(s *rules.Session, obs *rules.Observation, out *rules
 	case l.last == nil || same:
 		l.steady = same
 	case l.left != nil:
-		if !l.updatedBetween(l.last.Event.Seq, obs.Event.Seq) {
-			out.Observed(updatesStop) // the resource changed, and no update was sent
+		if !l.wasUpdatedBetween(l.last.Event.Seq, obs.Event.Seq) {
+			out.MarkObserved(updatesStop) // the resource changed, and no update was sent
 		}
 	case l.steady:
 		l.changes = append(l.changes, &observedChange{shownBy: obs, steadyAt: l.last.Event.Seq, confirmed: l.confirmed})
@@ -239,19 +239,19 @@ func (u *updates) judgeUpdate(s *rules.Session, obs *rules.Observation, out *rul
 	if !s.ServerDeclared("resources.subscribe") {
 		d.Requirement, d.Summary = updateUndeclared, "The server sends a resource update without declaring subscriptions."
 		d.Permitted, d.At = "no updates, or the capability resources.subscribe", rules.PositionsOf(s.Initialize.Responses[0].Event, obs.Event)
-		out.Deviates(d)
+		out.Report(d)
 		return
 	}
-	out.Observed(updateUndeclared)
+	out.MarkObserved(updateUndeclared)
 	if updatedURI == "" {
 		return // the URI is missing or malformed; the rules on shapes judge that
 	}
 	if !u.isRequested {
 		d.Requirement, d.Summary, d.Permitted = updateUnsubscribed, "The server sends a resource update without a subscription.", "updates only for subscribed resources"
-		out.Deviates(d)
+		out.Report(d)
 		return
 	}
-	out.Observed(updateUnsubscribed)
+	out.MarkObserved(updateUnsubscribed)
 	u.judgeLateUpdate(obs, updatedURI, d, out)
 }
 
@@ -273,7 +273,7 @@ func (u *updates) judgeLateUpdate(obs *rules.Observation, updatedURI string, d v
 	}
 	d.Requirement, d.Summary, d.Permitted = updatesStop, "The server sends a resource update after the subscription ended.", "no more updates of the resource"
 	d.At = rules.PositionsOf(l.left.Request.Event, l.left.Event, obs.Event)
-	out.Deviates(d)
+	out.Report(d)
 }
 
 // coversUpdate reports whether a subscription covers updates of the URI: an update may name a
@@ -282,14 +282,14 @@ func coversUpdate(subscribed, updatedURI string) bool {
 	return strings.HasPrefix(updatedURI, subscribed)
 }
 
-// updatedBetween reports whether an update came between two positions.
-func (l *subscriptionState) updatedBetween(from, to int) bool {
+// wasUpdatedBetween reports whether an update came between two positions.
+func (l *subscriptionState) wasUpdatedBetween(from, to int) bool {
 	return slices.ContainsFunc(l.notified, func(at int) bool { return from < at && at < to })
 }
 
-// upTo returns the position before which an update may announce the change. Later updates belong to
-// another subscription.
-func (c *observedChange) upTo() int {
+// updateLimit returns the position before which an update may announce the change. Later updates
+// belong to another subscription.
+func (c *observedChange) updateLimit() int {
 	if c.until == nil {
 		return math.MaxInt
 	}
@@ -305,10 +305,10 @@ func (u *updates) end(s *rules.Session, out *rules.Reporter) {
 	for _, l := range u.ordered {
 		for _, c := range l.changes {
 			switch {
-			case l.updatedBetween(c.steadyAt, c.upTo()):
-				out.Observed(updateSent)
+			case l.wasUpdatedBetween(c.steadyAt, c.updateLimit()):
+				out.MarkObserved(updateSent)
 			case u.fence > c.shownBy.Event.Seq && c.hadTime(s):
-				out.Deviates(verdict.Deviation{
+				out.Report(verdict.Deviation{
 					Requirement: updateSent,
 					Summary:     "The server sends no update of a changed, subscribed resource.",
 					Permitted:   "notifications/resources/updated",

@@ -120,7 +120,7 @@ func (t *templateReads) judgeRefusal(s *rules.Session, obs *rules.Observation, o
 	if by == nil || !isFirstResponse(s, obs) || !isNotFound(obs) || by.Event.Seq > obs.Request.Event.Seq {
 		return
 	}
-	out.Deviates(verdict.Deviation{
+	out.Report(verdict.Deviation{
 		Requirement: expansionReadable,
 		Summary:     "The server completes a value of its template, but does not find the URI.",
 		Permitted:   "the contents of the URI that the completed template makes",
@@ -135,14 +135,14 @@ func (t *templateReads) judgeRead(s *rules.Session, obs *rules.Observation, out 
 		return
 	}
 	if t.completions[requestedURI] != nil {
-		out.Observed(expansionReadable)
+		out.MarkObserved(expansionReadable)
 	}
 	template := t.onlyMatch(requestedURI)
 	if _, listed := ledgers.Of(s).listed[requestedURI]; template == nil || listed {
 		return // a resource that is also listed may match the template by chance
 	}
 	if t.completions[requestedURI] == nil && len(contentItems(obs)) > 0 {
-		out.Observed(expansionReadable)
+		out.MarkObserved(expansionReadable)
 	}
 	claim, hasType := wire.Text(wire.At(template.raw, "/mimeType"))
 	if !hasType {
@@ -155,10 +155,10 @@ func (t *templateReads) judgeRead(s *rules.Session, obs *rules.Observation, out 
 			continue // a read may return other resources too
 		}
 		if normalizeType(kind) == normalizeType(claim) {
-			out.Observed(templateType)
+			out.MarkObserved(templateType)
 			continue
 		}
-		out.Deviates(verdict.Deviation{
+		out.Report(verdict.Deviation{
 			Requirement: templateType,
 			Summary:     "The server's template and its contents have different MIME types.",
 			Permitted:   "a mimeType only if all resources of the template have it",

@@ -31,7 +31,7 @@ func toolArguments() rules.Fold {
 			return
 		}
 		if !acceptsArguments(s, input, arguments) && !isUnknownNameError("tool", name, obs.Message) &&
-			out.RequireInterpretable(obs, b.validCall(s, name), toolValidates, toolRejects, toolInvalidIsResult) {
+			out.RequireInterpretable(obs, b.validCallControl(s, name), toolValidates, toolRejects, toolInvalidIsResult) {
 			judgeInvalidArguments(s, input, arguments, obs, out)
 		}
 	}
@@ -53,23 +53,23 @@ func judgeInvalidArguments(s *rules.Session, input, arguments jsontext.Value, ob
 	case obs.Message.IsError() && spec.Code(code) == spec.CodeMethodNotFound:
 		// Another reason is likely, such as that the tool must run as a task.
 	case obs.Message.IsError():
-		out.Observed(toolValidates)
-		out.Observed(toolRejects)
+		out.MarkObserved(toolValidates)
+		out.MarkObserved(toolRejects)
 		d.Summary = "The server answers invalid arguments with an error, not with isError."
 		if s.Revision().AtLeast(spec.V20260728) {
 			d.Weight = verdict.OnlyNote // the schema of 2026-07-28 names invalid arguments as a reason for -32602
 		}
-		out.Deviates(d) // no effect in revisions without this requirement
+		out.Report(d) // no effect in revisions without this requirement
 	case isFailedResult(obs.Message):
-		out.Observed(toolValidates)
-		out.Observed(toolRejects)
-		out.Observed(toolInvalidIsResult)
+		out.MarkObserved(toolValidates)
+		out.MarkObserved(toolRejects)
+		out.MarkObserved(toolInvalidIsResult)
 	case isPlainlyWrong(input, arguments):
 		d.Requirement, d.Summary = toolValidates, "The server's tool succeeds with arguments that break its schema."
-		out.Deviates(d)
-		out.ReportedElsewhere(toolRejects)
+		out.Report(d)
+		out.MarkReportedElsewhere(toolRejects)
 	case schema.For(s.Revision()).BreaksModernKeywords(input, arguments): // reported as an unsupported dialect
-		out.ReportedElsewhere(toolValidates)
+		out.MarkReportedElsewhere(toolValidates)
 	default:
 		d.Requirement, d.Weight = toolValidates, verdict.AtMostWarning
 		if out.Judges(toolRejects) {
@@ -79,7 +79,7 @@ func judgeInvalidArguments(s *rules.Session, input, arguments jsontext.Value, ob
 		if conforms(s, input, knownArguments(input, arguments)) {
 			d.Summary, d.Weight = "The server's tool ignores an argument that its schema forbids.", verdict.OnlyNote
 		}
-		out.Deviates(d)
+		out.Report(d)
 	}
 }
 

@@ -42,7 +42,7 @@ func toolFailures() rules.Fold {
 				return
 			}
 			if name, ok := checkArguments(s, obs); ok && !isUnknownNameError("tool", name, obs.Message) {
-				out.Observed(toolFailureIsResult)
+				out.MarkObserved(toolFailureIsResult)
 			}
 			judgeResultFailure(obs, out)
 		},
@@ -59,11 +59,11 @@ func judgeErrorFailure(name string, obs *rules.Observation, out *rules.Reporter)
 	case !ok || isUnknownNameError("tool", name, obs.Message):
 	case code < -32768 || code > -32000:
 		d.Summary = "The server's tool fails with a JSON-RPC error, not with isError."
-		out.Deviates(d)
+		out.Report(d)
 	case spec.Code(code) == spec.CodeInternal:
 		d.Summary = "The server answers a valid call with an internal error."
 		d.Weight = verdict.OnlyNote
-		out.Deviates(d)
+		out.Report(d)
 	}
 }
 
@@ -73,12 +73,12 @@ func judgeResultFailure(obs *rules.Observation, out *rules.Reporter) {
 		return // another rule reports that
 	}
 	if names, _ := wire.Members(structured); len(names) > 0 || slices.ContainsFunc(wire.Elements(content), explainsFailure) {
-		out.Observed(toolFailureExplains)
+		out.MarkObserved(toolFailureExplains)
 		return
 	}
 	d := deviationOf(toolFailureExplains, obs)
 	d.Summary, d.Permitted = "The server's tool fails without a message.", "content that says what went wrong"
-	out.Deviates(d)
+	out.Report(d)
 }
 
 // explainsFailure reports whether a content block may explain a failure: it is not a text block, or
@@ -99,7 +99,7 @@ func toolResources() rules.Fold {
 			return
 		}
 		if !obs.Message.IsError() {
-			out.Observed(toolLinkFetchable)
+			out.MarkObserved(toolLinkFetchable)
 			return
 		}
 		if code, _ := obs.Message.ErrorCode(); spec.Code(code) == spec.CodeInternal {
@@ -109,7 +109,7 @@ func toolResources() rules.Fold {
 		d.Summary, d.Permitted = "The server does not find a resource that its tool links to.", "its contents; a link may also be meant for the client alone, as file:// often is"
 		d.Weight = verdict.OnlyNote
 		d.At = rules.PositionsOf(link.Request.Event, link.Event, obs.Request.Event, obs.Event)
-		out.Deviates(d)
+		out.Report(d)
 	}
 	return rules.Fold{OnMessage: rules.Handlers{
 		rules.ResultOf(spec.MethodToolsCall): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
@@ -137,11 +137,11 @@ func judgeEmbedded(s *rules.Session, obs *rules.Observation, out *rules.Reporter
 	switch declared, malformed := declaresCapability(s, "resources"); {
 	case malformed:
 	case declared:
-		out.Observed(toolEmbedded)
+		out.MarkObserved(toolEmbedded)
 	default:
 		d := deviationOf(toolEmbedded, obs)
 		d.Summary, d.Permitted = "The server's tool embeds a resource, but resources are not declared.", "the capability resources"
 		d.At = rules.PositionsOf(s.Declaration.Event, obs.Request.Event, obs.Event)
-		out.Deviates(d)
+		out.Report(d)
 	}
 }

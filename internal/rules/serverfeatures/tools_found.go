@@ -55,44 +55,44 @@ func deviationOf(requirement string, obs *rules.Observation) verdict.Deviation {
 func judgeUndeclaredCall(obs *rules.Observation, out *rules.Reporter) {
 	switch {
 	case obs.Message.IsError():
-		out.Observed(toolNotSupported)
+		out.MarkObserved(toolNotSupported)
 	case !isFailedResult(obs.Message):
-		out.ReportedElsewhere(toolNotSupported)
+		out.MarkReportedElsewhere(toolNotSupported)
 	default:
 		d := deviationOf(toolNotSupported, obs)
 		d.Summary, d.Permitted = "The server calls a tool without declaring tools.", "an error"
-		out.Deviates(d)
+		out.Report(d)
 	}
 }
 
 func judgeListedCall(name string, obs *rules.Observation, out *rules.Reporter) {
 	if !isUnknownNameError("tool", name, obs.Message) {
-		out.Observed(toolListedFound)
+		out.MarkObserved(toolListedFound)
 		return
 	}
 	d := deviationOf(toolListedFound, obs)
 	d.Summary, d.Permitted = "The server reports a listed tool as unknown.", "a result, or an error other than an unknown tool"
-	out.Deviates(d)
+	out.Report(d)
 }
 
 // judgeUnlistedCall judges a call of a tool that a complete list lacks.
 func judgeUnlistedCall(b *catalog, name string, s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
-	if other := nameInOtherCase(b.tools, name); other != "" {
-		like := b.validCall(s, other)
+	if other := nameInOtherLetterCase(b.tools, name); other != "" {
+		like := b.validCallControl(s, other)
 		like.ByName = true
 		if !out.RequireInterpretable(obs, like, toolCase) {
 			return
 		}
 		if obs.Message.IsError() || isFailedResult(obs.Message) {
-			out.Observed(toolCase)
+			out.MarkObserved(toolCase)
 		} else {
 			d := deviationOf(toolCase, obs)
 			d.Summary, d.Permitted = "The server finds a tool by its name in other letter case.", "an error, as for any unknown tool"
-			out.Deviates(d)
+			out.Report(d)
 		}
 		return
 	}
-	if !out.RequireInterpretable(obs, b.anyCall(s), toolUnknownError, toolUnknownCode) {
+	if !out.RequireInterpretable(obs, b.anyCallControl(s), toolUnknownError, toolUnknownCode) {
 		return
 	}
 	if !obs.Message.IsError() {
@@ -102,11 +102,11 @@ func judgeUnlistedCall(b *catalog, name string, s *rules.Session, obs *rules.Obs
 		if isFailedResult(obs.Message) {
 			d.Summary = "The server answers a call of an unknown tool with a result."
 		}
-		out.Deviates(d)
-		out.ReportedElsewhere(toolUnknownCode)
+		out.Report(d)
+		out.MarkReportedElsewhere(toolUnknownCode)
 		return
 	}
-	out.Observed(toolUnknownError)
+	out.MarkObserved(toolUnknownError)
 	if code, _ := obs.Message.ErrorCode(); spec.Code(code) != spec.CodeInvalidParams {
 		d := deviationOf(toolUnknownCode, obs)
 		d.Summary, d.Permitted = "The server refuses an unknown tool, but not with -32602.", "error -32602"
@@ -114,14 +114,14 @@ func judgeUnlistedCall(b *catalog, name string, s *rules.Session, obs *rules.Obs
 			d.Permitted += ", as in the specification's example"
 			d.Weight = verdict.OnlyNote
 		}
-		out.Deviates(d)
+		out.Report(d)
 		return
 	}
-	out.Observed(toolUnknownCode)
+	out.MarkObserved(toolUnknownCode)
 }
 
-// nameInOtherCase returns a listed name that differs only in letter case, or "".
-func nameInOtherCase(o *listState, name string) string {
+// nameInOtherLetterCase returns a listed name that differs only in letter case, or "".
+func nameInOtherLetterCase(o *listState, name string) string {
 	for other := range o.seen {
 		if other != name && strings.EqualFold(other, name) {
 			return other

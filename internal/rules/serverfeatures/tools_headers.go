@@ -113,41 +113,41 @@ func (a annotation) judge(used map[string]bool, d verdict.Deviation, out *rules.
 	name, isText := wire.Text(a.value)
 	report := func(requirement, summary, permitted string, weight verdict.Weight) {
 		d.Requirement, d.Summary, d.Permitted, d.Weight = requirement, summary, permitted, weight
-		out.Deviates(d)
+		out.Report(d)
 	}
 	switch hasControl := strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }); {
 	case !isText || name == "":
 		report(headerNonEmpty, "The server's x-mcp-header is empty, or not a string.", "the name of a header after Mcp-Param-", verdict.Full)
 		return
 	case hasControl:
-		out.Observed(headerNonEmpty)
+		out.MarkObserved(headerNonEmpty)
 		report(headerControls, "The server's x-mcp-header has control characters.", "characters that the name of a header may have", verdict.Full)
-		out.ReportedElsewhere(headerToken)
+		out.MarkReportedElsewhere(headerToken)
 	case !headerName.MatchString(name):
-		out.Observed(headerNonEmpty)
-		out.Observed(headerControls)
+		out.MarkObserved(headerNonEmpty)
+		out.MarkObserved(headerControls)
 		report(headerToken, "The server's x-mcp-header is not the name of a header.", "characters that the name of a header may have", verdict.Full)
 	default:
-		out.Observed(headerNonEmpty)
-		out.Observed(headerControls)
-		out.Observed(headerToken)
+		out.MarkObserved(headerNonEmpty)
+		out.MarkObserved(headerControls)
+		out.MarkObserved(headerToken)
 	}
 	if used[strings.ToLower(name)] {
 		report(headerUnique, "The server's tool uses an x-mcp-header twice.", "names that differ even if case is ignored", verdict.Full)
 	} else {
-		out.Observed(headerUnique)
+		out.MarkObserved(headerUnique)
 	}
 	used[strings.ToLower(name)] = true
 	if !a.reachable {
 		report(headerReachable, "The server's x-mcp-header is where clients do not look for it.", "annotations that are reached through properties only", verdict.Full)
 		return
 	}
-	out.Observed(headerReachable)
+	out.MarkObserved(headerReachable)
 	a.judgeType(report, out)
 	if slices.Contains([]string{"password", "passwd", "token", "accesstoken", "secret", "apikey", "clientsecret", "privatekey"}, plainName(a.property)) {
 		report(headerSecrets, "The server mirrors an argument that may be a secret into a header.", "no header for passwords, keys and tokens", verdict.OnlyNote)
 	} else {
-		out.Observed(headerSecrets)
+		out.MarkObserved(headerSecrets)
 	}
 }
 
@@ -181,7 +181,7 @@ func (a annotation) judgeType(report func(requirement, summary, permitted string
 	if nullable { // the specification says only that null has no header
 		report(headerPrimitive, "The server's x-mcp-header is on an argument that may be null.", permitted, verdict.AtMostWarning)
 	} else {
-		out.Observed(headerPrimitive)
+		out.MarkObserved(headerPrimitive)
 	}
 	if slices.ContainsFunc(kinds, func(kind jsontext.Value) bool { return string(kind) == `"integer"` }) {
 		a.judgeRange(report, out)
@@ -191,7 +191,7 @@ func (a annotation) judgeType(report func(requirement, summary, permitted string
 // maxHeaderInteger is the largest integer that a double distinguishes from its neighbors.
 var maxHeaderInteger = big.NewRat(1<<53-1, 1)
 
-func isBeyondSafe(v jsontext.Value) bool {
+func isUnsafeInteger(v jsontext.Value) bool {
 	if v.Kind() != '0' || len(v) > 400 {
 		return false
 	}
@@ -206,11 +206,11 @@ func (a annotation) judgeRange(report func(requirement, summary, permitted strin
 	least, most := wire.At(a.schema, "/minimum"), wire.At(a.schema, "/maximum")
 	const permitted = "integers from -(2^53-1) to 2^53-1"
 	switch {
-	case slices.ContainsFunc(values, isBeyondSafe):
+	case slices.ContainsFunc(values, isUnsafeInteger):
 		report(headerSafe, "The server mirrors an integer that not every client can hold.", permitted, verdict.Full)
-	case isBeyondSafe(least) && least[0] != '-', isBeyondSafe(most) && most[0] == '-':
+	case isUnsafeInteger(least) && least[0] != '-', isUnsafeInteger(most) && most[0] == '-':
 		report(headerSafe, "The server's bounds leave only integers that not every client can hold.", permitted, verdict.OnlyNote)
 	default:
-		out.Observed(headerSafe)
+		out.MarkObserved(headerSafe)
 	}
 }

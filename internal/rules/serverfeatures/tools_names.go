@@ -47,13 +47,13 @@ func judgeName(name string, obs *rules.Observation, out *rules.Reporter) {
 	n := utf8.RuneCountInString(name)
 	long := n < 1 || n > maxName
 	if !long {
-		out.Observed(nameLength)
+		out.MarkObserved(nameLength)
 	}
 	if !special {
-		out.Observed(nameSpecial)
+		out.MarkObserved(nameSpecial)
 	}
 	if !special && !foreign {
-		out.Observed(nameCharset)
+		out.MarkObserved(nameCharset)
 	}
 	if !long && !special && !foreign {
 		return
@@ -63,16 +63,16 @@ func judgeName(name string, obs *rules.Observation, out *rules.Reporter) {
 		d.Requirement = nameLength
 		d.Summary = "The server's tool name is empty, or longer than 128 characters."
 		d.Permitted = "1 to 128 characters"
-		out.Deviates(d)
+		out.Report(d)
 	}
 	d.Permitted = "letters and digits of ASCII, underscore, hyphen and dot"
 	switch {
 	case special:
 		d.Requirement, d.Summary = nameSpecial, "The server's tool name has a space or another special character."
-		out.Deviates(d)
-		out.ReportedElsewhere(nameCharset)
+		out.Report(d)
+		out.MarkReportedElsewhere(nameCharset)
 	case foreign:
 		d.Requirement, d.Summary = nameCharset, "The server's tool name has letters or digits beyond ASCII."
-		out.Deviates(d)
+		out.Report(d)
 	}
 }

@@ -48,13 +48,13 @@ func (o *orders) judgePage(s *rules.Session, p *page, out *rules.Reporter) {
 	switch {
 	case len(names) < 2 || !slices.Equal(slices.Sorted(slices.Values(before)), slices.Sorted(slices.Values(names))):
 	case slices.Equal(before, names):
-		out.Observed(toolOrder)
+		out.MarkObserved(toolOrder)
 	default:
 		i := 0 // the index of the first tool that has moved
 		for before[i] == names[i] {
 			i++
 		}
-		out.Deviates(verdict.Deviation{
+		out.Report(verdict.Deviation{
 			Requirement: toolOrder,
 			Summary:     "The server lists the same tools in another order.",
 			Permitted:   "the same order, as long as the tools are the same",

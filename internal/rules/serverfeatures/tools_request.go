@@ -32,7 +32,7 @@ func toolRequests() rules.Fold {
 		arguments := request.ParamAt("/arguments")
 		switch {
 		case !named || arguments != nil && arguments.Kind() != '{':
-			if out.RequireInterpretable(obs, b.anyCall(s), toolMalformed) {
+			if out.RequireInterpretable(obs, b.anyCallControl(s), toolMalformed) {
 				judgeMalformedCall(obs, out)
 			}
 		case request.ParamAt("/task") == nil && requiresNoArguments(s, b.tools.seen[name]):
@@ -46,18 +46,18 @@ func toolRequests() rules.Fold {
 	}
 }
 
-// validCall returns the control for an odd call: a call of the same tool with arguments that fit
-// its schema.
-func (b *catalog) validCall(s *rules.Session, name string) rules.Control {
+// validCallControl returns the control for an odd call: a call of the same tool with arguments that
+// fit its schema.
+func (b *catalog) validCallControl(s *rules.Session, name string) rules.Control {
 	return rules.Control{
 		What:    "a call of " + rules.Excerpt(wire.Quote(name)) + " with valid arguments",
 		Matches: func(req *rules.Request) bool { return b.isValidCall(s, req, name) },
 	}
 }
 
-// anyCall returns the control for odd calls that name no tool or an unlisted one: a call of a
-// listed tool with valid arguments, or else a tools/list.
-func (b *catalog) anyCall(s *rules.Session) rules.Control {
+// anyCallControl returns the control for odd calls that name no tool or an unlisted one: a call of
+// a listed tool with valid arguments, or else a tools/list.
+func (b *catalog) anyCallControl(s *rules.Session) rules.Control {
 	return rules.Control{
 		What: "a call of a listed tool with valid arguments", ByName: true,
 		Matches:  func(req *rules.Request) bool { return b.isValidCall(s, req, "") },
@@ -85,7 +85,7 @@ func (b *catalog) isValidCall(s *rules.Session, req *rules.Request, name string)
 
 func judgeMalformedCall(obs *rules.Observation, out *rules.Reporter) {
 	if obs.Message.IsError() {
-		out.Observed(toolMalformed)
+		out.MarkObserved(toolMalformed)
 		return
 	}
 	d := deviationOf(toolMalformed, obs)
@@ -94,7 +94,7 @@ func judgeMalformedCall(obs *rules.Observation, out *rules.Reporter) {
 		d.Summary = "The server refuses a malformed tools/call in a result, not an error."
 		d.Weight = verdict.OnlyNote
 	}
-	out.Deviates(d)
+	out.Report(d)
 }
 
 // requiresNoArguments reports whether a listed tool accepts empty arguments.
@@ -116,7 +116,7 @@ func acceptsArguments(s *rules.Session, input, arguments jsontext.Value) bool {
 
 // conforms is like acceptsArguments, without the memo.
 func conforms(s *rules.Session, input, arguments jsontext.Value) bool {
-	return len(schema.For(s.Revision()).CheckStructured(input, arguments)) == 0
+	return len(schema.For(s.Revision()).CheckStructuredContent(input, arguments)) == 0
 }
 
 // optionalTrial compares the results of requests without arguments and with an empty arguments
@@ -155,7 +155,7 @@ func (w *optionalTrial) judge(s *rules.Session, out *rules.Reporter) {
 		code, _ := bare.Message.ErrorCode()
 		switch {
 		case isSuccess(bare.Message):
-			out.Observed(w.requirement)
+			out.MarkObserved(w.requirement)
 			continue
 		case empty != nil && !isSuccess(empty.Message):
 			continue
@@ -172,7 +172,7 @@ func (w *optionalTrial) judge(s *rules.Session, out *rules.Reporter) {
 		} else {
 			d.Weight = verdict.OnlyNote // there may be other reasons
 		}
-		out.Deviates(d)
+		out.Report(d)
 	}
 }
 

@@ -30,7 +30,7 @@ func (f *form) judgeEnum(name string, v jsontext.Value) {
 // malformed ones.
 func (f *form) judgeItems(items jsontext.Value) {
 	if hasMember(items, "enum") && areStrings(wire.At(items, "/enum"), false) || hasMember(items, "anyOf") && areTitled(wire.At(items, "/anyOf")) {
-		f.out.Observed(enumForms11)
+		f.out.MarkObserved(enumForms11)
 	}
 }
 
@@ -51,10 +51,10 @@ func (f *form) judgeOptions(name string, v jsontext.Value) {
 		return
 	}
 	for _, id := range []string{enumForms06, enumForms11} {
-		f.out.Observed(id)
+		f.out.MarkObserved(id)
 	}
 	if !hasMember(v, "enumNames") {
-		f.out.Observed(legacyNames)
+		f.out.MarkObserved(legacyNames)
 	}
 }
 

@@ -58,10 +58,10 @@ func judgeRequiredElicitations(s *rules.Session, obs *rules.Observation, out *ru
 		return // reported by the message shape rule
 	}
 	if len(wire.Elements(list)) > 0 {
-		out.Observed(listsElicitations)
+		out.MarkObserved(listsElicitations)
 		return
 	}
-	out.Deviates(verdict.Deviation{
+	out.Report(verdict.Deviation{
 		Requirement: listsElicitations,
 		Summary:     "The server's error -32042 lists no elicitation.",
 		Permitted:   "the required elicitations, at least one",
@@ -79,7 +79,7 @@ func judgeUniqueTools(s *rules.Session, obs *rules.Observation, out *rules.Repor
 	for _, tool := range tools {
 		name, ok := wire.Text(wire.At(tool, "/name"))
 		if ok && names[name] {
-			out.Deviates(verdict.Deviation{
+			out.Report(verdict.Deviation{
 				Requirement: definitionsValid,
 				Summary:     "The server's sampling request has two tools of the same name.",
 				Permitted:   "a unique name for each tool",
@@ -90,7 +90,7 @@ func judgeUniqueTools(s *rules.Session, obs *rules.Observation, out *rules.Repor
 		}
 		names[name] = true
 	}
-	out.Observed(definitionsValid)
+	out.MarkObserved(definitionsValid)
 }
 
 // form is the schema of a form elicitation.
@@ -123,7 +123,7 @@ func (f *form) report(requirement, summary, permitted, name string, seen jsontex
 	if name != "" {
 		d.Seen = "the field " + rules.Excerpt(wire.Quote(name)) + ": " + d.Seen
 	}
-	f.out.Deviates(d)
+	f.out.Report(d)
 }
 
 func (f *form) judgeRequired(requested jsontext.Value) {
@@ -137,7 +137,7 @@ func (f *form) judgeRequired(requested jsontext.Value) {
 			return
 		}
 	}
-	f.out.Observed(requiredKnown)
+	f.out.MarkObserved(requiredKnown)
 }
 
 // advancedKeywords are the keywords that restrict values and are not permitted in forms.
@@ -168,7 +168,7 @@ func (f *form) judgeRoot(requested jsontext.Value) {
 			return
 		}
 	}
-	f.out.Observed(noAdvanced)
+	f.out.MarkObserved(noAdvanced)
 }
 
 // judgeField judges one field of a type that forms have. The message shape rule reports other
@@ -227,7 +227,7 @@ func (f *form) judgeBounds(name string, v jsontext.Value) {
 		observed = observed || n > 0
 	}
 	if observed {
-		f.out.Observed(satisfiable)
+		f.out.MarkObserved(satisfiable)
 	}
 }
 
@@ -240,16 +240,16 @@ func (f *form) judgeDefault(name, kind string, v jsontext.Value) {
 	}
 	early := f.out.Judges(defaultsEarly)
 	if kind == "boolean" {
-		f.out.Observed(defaultsEarly)
+		f.out.MarkObserved(defaultsEarly)
 	}
 	if !hasKind(value, kind) && (!early || kind == "boolean") {
 		return
 	}
-	if len(schema.For(f.s.Revision()).CheckStructured(v, value)) > 0 {
+	if len(schema.For(f.s.Revision()).CheckStructuredContent(v, value)) > 0 {
 		f.report(defaultsFit, "The server's form field has a default that breaks its own schema.", "a value that the field's own schema permits", name, v, verdict.Full)
 		return
 	}
-	f.out.Observed(defaultsFit)
+	f.out.MarkObserved(defaultsFit)
 	if kind != "boolean" {
 		f.report(defaultsEarly, "The server's form field has a default that this revision lacks.", "a default only in fields of type boolean", name, v, verdict.Full)
 	}

@@ -65,7 +65,7 @@ func startShape() rules.Fold {
 		case len(x.violations) == 0:
 		case isFromLaterRevision(s, obs):
 			if x.topic.general != nil {
-				out.ReportedElsewhere(x.topic.general.requirement)
+				out.MarkReportedElsewhere(x.topic.general.requirement)
 			}
 		default:
 			violations := deduplicate(slices.Clone(x.violations)) // equal results share them
@@ -88,7 +88,7 @@ func startShape() rules.Fold {
 		AtEnd: func(_ *rules.Session, out *rules.Reporter) {
 			for i, n := range counts {
 				if n > 0 {
-					out.ObservedTimes(t.rows[i].requirement, n)
+					out.MarkObservedTimes(t.rows[i].requirement, n)
 				}
 			}
 		},
@@ -128,7 +128,7 @@ func (t *compiledTable) examine(s *rules.Session, obs *rules.Observation) *exami
 func noteOtherError(obs *rules.Observation, out *rules.Reporter) {
 	if obs.Request != nil && obs.Message.IsError() {
 		if _, ok := obs.Message.ErrorCode(); ok {
-			out.Observed(onlyForElicitation)
+			out.MarkObserved(onlyForElicitation)
 		}
 	}
 }
@@ -242,7 +242,7 @@ func (t *topic) report(violations []schema.Violation, q requiredArguments, obs *
 	for i, v := range violations {
 		r := t.rowFor(v)
 		if v.Basis == schema.Schema && t.general != nil && r != t.general {
-			out.ReportedElsewhere(t.general.requirement)
+			out.MarkReportedElsewhere(t.general.requirement)
 		}
 		if r == nil || r.elsewhere {
 			continue
@@ -251,12 +251,12 @@ func (t *topic) report(violations []schema.Violation, q requiredArguments, obs *
 			counts[r.number]-- // the client's input caused it, so it says nothing about the server
 			continue
 		}
-		if v.Kind == schema.Missing && missing[parentPointer(v)] > 0 && isAboutMissing(violations[:i], parentPointer(v)) {
-			out.ReportedElsewhere(r.requirement)
+		if v.Kind == schema.Missing && missing[parentPointer(v)] > 0 && hasMissingMemberAt(violations[:i], parentPointer(v)) {
+			out.MarkReportedElsewhere(r.requirement)
 			continue
 		}
 		permitted, seen := v.Describe("")
-		out.Deviates(verdict.Deviation{
+		out.Report(verdict.Deviation{
 			Requirement: r.requirement,
 			Summary:     r.summarize(v),
 			Permitted:   cmp.Or(r.permitted, permitted),
@@ -291,9 +291,9 @@ func missingMembers(violations []schema.Violation) map[string]int {
 	return missing
 }
 
-// isAboutMissing reports whether one of the violations is a missing member of the object at the
+// hasMissingMemberAt reports whether one of the violations is a missing member of the object at the
 // pointer.
-func isAboutMissing(violations []schema.Violation, pointer string) bool {
+func hasMissingMemberAt(violations []schema.Violation, pointer string) bool {
 	return slices.ContainsFunc(violations, func(v schema.Violation) bool { return v.Kind == schema.Missing && parentPointer(v) == pointer })
 }
 

@@ -20,9 +20,9 @@ func notificationRules() []rules.Rule {
 				switch {
 				case !isGovernedByRevision(s, obs):
 				case hasMember(obs.Message.Params(), "requestId"):
-					out.Observed(cancelledID)
+					out.MarkObserved(cancelledID)
 				default:
-					out.Deviates(verdict.Deviation{
+					out.Report(verdict.Deviation{
 						Requirement: cancelledID,
 						Summary:     "The server's cancellation has no requestId.",
 						Permitted:   "the id of a request that is not a task; tasks/cancel cancels tasks",

@@ -34,9 +34,9 @@ func promptResources() rules.Rule {
 					switch {
 					case stringAt(m, "/content/type") != "resource" || resource.Kind() != '{':
 					case hasMember(resource, "mimeType"):
-						out.Observed(embeddedMIME)
+						out.MarkObserved(embeddedMIME)
 					default:
-						out.Deviates(verdict.Deviation{
+						out.Report(verdict.Deviation{
 							Requirement: embeddedMIME,
 							Summary:     "The server's prompt has a resource without a MIME type.",
 							Permitted:   "mimeType next to uri, although the schema has it optional",
@@ -78,20 +78,20 @@ func judgeCounts(s *rules.Session, obs *rules.Observation, out *rules.Reporter) 
 	if order < 0 {
 		d.Requirement, d.Summary = totalNotBelow, "The server's completion has a total below the number of values."
 		d.Permitted = "the number of all values, " + strconv.Itoa(n) + " or more, or no total"
-		out.Deviates(d)
-		out.ReportedElsewhere(hasMoreFits)
+		out.Report(d)
+		out.MarkReportedElsewhere(hasMoreFits)
 		return
 	}
-	out.Observed(totalNotBelow)
+	out.MarkObserved(totalNotBelow)
 	more := wire.At(completion, "/hasMore").Kind()
 	switch {
 	case order > 0 && more == 'f', order == 0 && more == 't':
 		d.Requirement, d.Summary = hasMoreFits, "The server's completion has a hasMore that contradicts its total."
 		d.Permitted = "true if the total exceeds the number of values, else false"
 		d.Seen += ", hasMore " + rules.Excerpt(wire.At(completion, "/hasMore"))
-		out.Deviates(d)
+		out.Report(d)
 	case more == 't' || more == 'f':
-		out.Observed(hasMoreFits)
+		out.MarkObserved(hasMoreFits)
 	}
 }
 
@@ -120,7 +120,7 @@ func judgeEmpty(s *rules.Session, obs *rules.Observation, id string, out *rules.
 	}
 	for _, name := range names {
 		if name != "_meta" {
-			out.Deviates(verdict.Deviation{
+			out.Report(verdict.Deviation{
 				Requirement: id,
 				Summary:     "The server's result of " + obs.Request.Message.Method + " should be empty, but is not.",
 				Permitted:   "{}, or an object with only _meta",
@@ -130,5 +130,5 @@ func judgeEmpty(s *rules.Session, obs *rules.Observation, id string, out *rules.
 			return
 		}
 	}
-	out.Observed(id)
+	out.MarkObserved(id)
 }

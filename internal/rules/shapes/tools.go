@@ -31,11 +31,11 @@ func toolDefinitions() rules.Rule {
 				}
 				found := rules.MemoResult(s, obs.Message, definitionsKey{}, func() *definitions { return judgeDefinitions(s, obs.Message) })
 				for _, id := range found.observed {
-					out.Observed(id)
+					out.MarkObserved(id)
 				}
 				for _, d := range found.deviations {
 					d.At = rules.PositionsOf(obs.Request.Event, obs.Event)
-					out.Deviates(d)
+					out.Report(d)
 				}
 			},
 		}}),

@@ -54,29 +54,29 @@ func (l *toolSchemas) judgeCall(s *rules.Session, obs *rules.Observation, out *r
 	v := schema.For(s.Revision())
 	failed := obs.Message.IsError() || isTrue(obs.Message.Result(), "/isError")
 	d := verdict.Deviation{Requirement: supports202012, At: rules.PositionsOf(obs.Request.Event, obs.Event)}
-	switch broken := v.CheckStructured(input, arguments); {
+	switch broken := v.CheckStructuredContent(input, arguments); {
 	case len(broken) > 0 && !v.BreaksModernKeywords(input, arguments):
 	case len(broken) > 0 && !failed:
 		d.Summary, d.Weight = "The server accepts arguments that its schema, read as JSON Schema 2020-12, forbids.", verdict.AtMostWarning
-		d.Permitted, d.Seen = "an error, or a result with isError true", seenArguments(arguments, broken[0].Seen)
-		out.Deviates(d)
+		d.Permitted, d.Seen = "an error, or a result with isError true", describeArguments(arguments, broken[0].Seen)
+		out.Report(d)
 	case len(broken) > 0:
-		out.Observed(supports202012)
+		out.MarkObserved(supports202012)
 	default:
 		older, ok := v.CheckInDraft07(input, arguments)
 		if !ok || len(older) == 0 {
 			return
 		}
 		if !failed {
-			out.Observed(supports202012)
+			out.MarkObserved(supports202012)
 			return
 		}
 		d.Summary, d.Weight = "The server refuses arguments that JSON Schema 2020-12 permits.", verdict.OnlyNote
-		d.Permitted, d.Seen = "the tool's result for arguments that match its schema", seenArguments(arguments, rules.Excerpt(obs.Message.Raw))
-		out.Deviates(d)
+		d.Permitted, d.Seen = "the tool's result for arguments that match its schema", describeArguments(arguments, rules.Excerpt(obs.Message.Raw))
+		out.Report(d)
 	}
 }
 
-func seenArguments(arguments jsontext.Value, what string) string {
+func describeArguments(arguments jsontext.Value, what string) string {
 	return "arguments " + rules.Excerpt(arguments) + ": " + what
 }

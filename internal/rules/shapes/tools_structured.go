@@ -88,11 +88,11 @@ func (l *toolSchemas) judgeResult(s *rules.Session, obs *rules.Observation, out 
 	if structured == nil {
 		d.Requirement, d.Summary = structuredPresent, "The server's tool has an outputSchema, but no structuredContent."
 		d.Permitted, d.Seen = "structuredContent that fits the outputSchema", "a result of "+rules.Excerpt(wire.Quote(stringAt(obs.Request.Message.Params(), "/name")))+" with no structuredContent"
-		out.Deviates(d)
+		out.Report(d)
 		return
 	}
 	if outputSchema != nil {
-		out.Observed(structuredPresent)
+		out.MarkObserved(structuredPresent)
 	}
 	if structured.Kind() != '{' && !s.Revision().AtLeast(spec.V20260728) {
 		return // reported by the message shape rule
@@ -113,14 +113,14 @@ func memberOf(v jsontext.Value, name string) jsontext.Value {
 }
 
 func judgeConformance(s *rules.Session, outputSchema, structured jsontext.Value, d verdict.Deviation, out *rules.Reporter) {
-	found := schema.For(s.Revision()).CheckStructured(outputSchema, structured)
+	found := schema.For(s.Revision()).CheckStructuredContent(outputSchema, structured)
 	if len(found) == 0 {
-		out.Observed(structuredConforms)
+		out.MarkObserved(structuredConforms)
 		return
 	}
 	d.Requirement, d.Summary = structuredConforms, "The server's structuredContent breaks the tool's outputSchema."
 	d.Permitted, d.Seen, d.Pointer = found[0].Permitted, "structuredContent: "+found[0].Seen, "/result/structuredContent"
-	out.Deviates(d)
+	out.Report(d)
 }
 
 // judgeTextCopy looks for a text block with the same JSON as the structured content. It skips
@@ -132,7 +132,7 @@ func judgeTextCopy(result, structured jsontext.Value, d verdict.Deviation, out *
 	for _, block := range wire.Elements(wire.At(result, "/content")) {
 		copied := jsontext.Value(stringAt(block, "/text"))
 		if copied.Kind() == structured.Kind() && areEqual(copied, structured) {
-			out.Observed(structuredCopy)
+			out.MarkObserved(structuredCopy)
 			return
 		}
 	}
@@ -144,5 +144,5 @@ func judgeTextCopy(result, structured jsontext.Value, d verdict.Deviation, out *
 	if d.Seen == "" {
 		d.Seen = "no content"
 	}
-	out.Deviates(d)
+	out.Report(d)
 }

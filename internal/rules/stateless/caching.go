@@ -60,13 +60,13 @@ func judgeInputRequiredHints(s *rules.Session, obs *rules.Observation, out *rule
 		return
 	}
 	if !hasHints(obs) {
-		out.Observed(hintsAbsent)
+		out.MarkObserved(hintsAbsent)
 		return
 	}
 	d := deviationOf(hintsAbsent, obs)
 	d.Summary, d.Permitted = "The server's result that requires input has caching hints.", "neither ttlMs nor cacheScope"
 	d.Seen = "ttlMs or cacheScope in a result of type input_required"
-	out.Deviates(d)
+	out.Report(d)
 }
 
 func hasHints(obs *rules.Observation) bool {
@@ -91,8 +91,8 @@ func judgeHints(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 		return
 	}
 	if hasOlderForm(obs) {
-		out.ReportedElsewhere(hintsRequired)
-		out.ReportedElsewhere(ttlPerPage)
+		out.MarkReportedElsewhere(hintsRequired)
+		out.MarkReportedElsewhere(ttlPerPage)
 		return
 	}
 	ttl, scope := obs.Message.ResultAt("/ttlMs"), obs.Message.ResultAt("/cacheScope")
@@ -102,18 +102,18 @@ func judgeHints(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 		d := deviationOf(ttlPerPage, obs)
 		d.Summary, d.Permitted = "A later page of the server's list has no ttlMs.", "ttlMs and cacheScope on every page"
 		d.Seen = "a later page of " + obs.Request.Message.Method + " with no ttlMs"
-		out.Deviates(d)
-		out.ReportedElsewhere(hintsRequired)
+		out.Report(d)
+		out.MarkReportedElsewhere(hintsRequired)
 	case ttl == nil || scope == nil:
 		d := deviationOf(hintsRequired, obs)
 		d.Summary, d.Permitted = "The server's result lacks ttlMs or cacheScope.", "ttlMs and cacheScope"
 		d.Seen = "a result of " + obs.Request.Message.Method + " with no " + missingHints(ttl, scope)
-		out.Deviates(d)
-		out.ReportedElsewhere(ttlPerPage)
+		out.Report(d)
+		out.MarkReportedElsewhere(ttlPerPage)
 	default:
-		out.Observed(hintsRequired)
+		out.MarkObserved(hintsRequired)
 		if later {
-			out.Observed(ttlPerPage)
+			out.MarkObserved(ttlPerPage)
 		}
 	}
 	if ttl != nil {
@@ -128,18 +128,18 @@ func judgeTTL(ttl jsontext.Value, obs *rules.Observation, out *rules.Reporter) {
 	deviates := func(requirement, summary, permitted string) {
 		d := deviationOf(requirement, obs)
 		d.Pointer, d.Summary, d.Permitted, d.Seen = "/result/ttlMs", summary, permitted, "ttlMs "+rules.Excerpt(ttl)
-		out.Deviates(d)
+		out.Report(d)
 	}
 	if !wire.RawID(string(ttl)).IsInteger() {
 		deviates(ttlInteger, "The server's ttlMs is not an integer.", "a whole number of milliseconds")
 		return
 	}
-	out.Observed(ttlInteger)
+	out.MarkObserved(ttlInteger)
 	if isNegative(ttl) {
 		deviates(ttlNotNegative, "The server's ttlMs is negative.", "0 or more")
 		return
 	}
-	out.Observed(ttlNotNegative)
+	out.MarkObserved(ttlNotNegative)
 }
 
 // isNegative reports whether a number is less than 0; -0 is not.
@@ -153,13 +153,13 @@ func isNegative(v jsontext.Value) bool {
 
 func judgeScope(scope jsontext.Value, obs *rules.Observation, out *rules.Reporter) {
 	if text, _ := wire.Text(scope); text == "public" || text == "private" {
-		out.Observed(scopeKnown)
+		out.MarkObserved(scopeKnown)
 		return
 	}
 	d := deviationOf(scopeKnown, obs)
 	d.Pointer, d.Seen = "/result/cacheScope", "cacheScope "+rules.Excerpt(scope)
 	d.Summary, d.Permitted = "The server's cacheScope is neither public nor private.", `"public" or "private"`
-	out.Deviates(d)
+	out.Report(d)
 }
 
 // pageScopes follows the cursors from page to page.
@@ -196,9 +196,9 @@ func judgeScopes(before, obs *rules.Observation, out *rules.Reporter) {
 	switch was, is := scopeOf(before), scopeOf(obs); {
 	case was == "" || is == "": // another rule judges a missing scope
 	case was == is:
-		out.Observed(scopeConstant)
+		out.MarkObserved(scopeConstant)
 	default:
-		out.Deviates(verdict.Deviation{
+		out.Report(verdict.Deviation{
 			Requirement: scopeConstant, Summary: "The server's pages of a list have different cacheScopes.",
 			Permitted: "the same cacheScope on all pages", Seen: was + " on one page, " + is + " on the next",
 			At: rules.PositionsOf(before.Request.Event, before.Event, obs.Request.Event, obs.Event),

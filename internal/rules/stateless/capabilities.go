@@ -83,9 +83,9 @@ func nameAndArguments(req *rules.Request) string {
 	return string(req.Message.ParamAt("/name")) + string(req.Message.ParamAt("/uri")) + string(req.Message.ParamAt("/arguments"))
 }
 
-// missingFor returns a capability that an equal request needed before and that this one does not
-// declare, or "".
-func (n *capabilityNeeds) missingFor(req *rules.Request) string {
+// knownMissingCapability returns a capability that an equal request needed before and that this one
+// does not declare, or "".
+func (n *capabilityNeeds) knownMissingCapability(req *rules.Request) string {
 	for _, before := range n.seen {
 		if before.request.Message.Method == req.Message.Method && !req.Declares(before.capability) && nameAndArguments(before.request) == nameAndArguments(req) {
 			return before.capability
@@ -102,7 +102,7 @@ func (n *capabilityNeeds) judgeError(s *rules.Session, obs *rules.Observation, o
 		judgeMissingCapability(obs, out)
 		return
 	}
-	capability := n.missingFor(obs.Request)
+	capability := n.knownMissingCapability(obs.Request)
 	if capability == "" || !obs.Request.IsRegular() {
 		return
 	}
@@ -112,7 +112,7 @@ func (n *capabilityNeeds) judgeError(s *rules.Session, obs *rules.Observation, o
 	if !regexp.MustCompile(`(?i)\b` + strings.TrimSuffix(capability, "s")).MatchString(message) {
 		d.Weight = verdict.AtMostWarning // another reason is possible
 	}
-	out.Deviates(d)
+	out.Report(d)
 }
 
 // judgeMissingCapability judges an error -32021. If the error names only declared capabilities,
@@ -125,14 +125,14 @@ func judgeMissingCapability(obs *rules.Observation, out *rules.Reporter) {
 	switch {
 	case required.Kind() != '{':
 		d.Summary = "The server's error -32021 has no requiredCapabilities object."
-		out.Deviates(d)
+		out.Report(d)
 	case len(names) == 0:
 		d.Summary, d.Weight = "The server's error -32021 names no capability.", verdict.AtMostWarning
-		out.Deviates(d)
+		out.Report(d)
 	default:
-		out.Observed(missingCapabilityData)
+		out.MarkObserved(missingCapabilityData)
 		if !isDeclared(obs.Request.Metadata.Capabilities, required) {
-			out.Observed(missingCapability)
+			out.MarkObserved(missingCapability)
 		}
 	}
 	x := obs.Request.Exchange
@@ -140,7 +140,7 @@ func judgeMissingCapability(obs *rules.Observation, out *rules.Reporter) {
 		return
 	}
 	if x.Status() == 400 {
-		out.Observed(missingCapabilityStatus)
+		out.MarkObserved(missingCapabilityStatus)
 		return
 	}
 	d = deviationOf(missingCapabilityStatus, obs)
@@ -149,7 +149,7 @@ func judgeMissingCapability(obs *rules.Observation, out *rules.Reporter) {
 	if x.IsStream() {
 		d.Weight = verdict.OnlyNote // the status was sent before the error was known
 	}
-	out.Deviates(d)
+	out.Report(d)
 }
 
 // requiredCapabilities returns the capabilities that an error -32021 requires.
@@ -192,8 +192,8 @@ func judgeDeclared(s *rules.Session, obs *rules.Observation, out *rules.Reporter
 		return
 	}
 	if obs.Request.Declares(capability) {
-		out.Observed(onlyDeclared)
-		out.Observed(undeclaredCapability)
+		out.MarkObserved(onlyDeclared)
+		out.MarkObserved(undeclaredCapability)
 		return
 	}
 	d := verdict.Deviation{
@@ -208,11 +208,11 @@ func judgeDeclared(s *rules.Session, obs *rules.Observation, out *rules.Reporter
 			d.Requirement = undeclaredCapability
 			d.Summary = "The server requires input that only an earlier request allowed."
 			d.At = rules.PositionsOf(earlier.Event, obs.Request.Event, obs.Event)
-			out.Deviates(d)
-			out.ReportedElsewhere(onlyDeclared)
+			out.Report(d)
+			out.MarkReportedElsewhere(onlyDeclared)
 			return
 		}
 	}
-	out.Deviates(d)
-	out.ReportedElsewhere(undeclaredCapability)
+	out.Report(d)
+	out.MarkReportedElsewhere(undeclaredCapability)
 }

@@ -33,12 +33,12 @@ func judgeDeprecatedLogging(s *rules.Session, obs *rules.Observation, out *rules
 		return
 	}
 	if !s.ServerDeclared("logging") {
-		out.Observed(deprecatedLogging)
+		out.MarkObserved(deprecatedLogging)
 		return
 	}
 	d := deviationOf(deprecatedLogging, obs)
 	d.Summary, d.Permitted, d.Weight = "The server declares logging, which is deprecated.", "stderr over stdio, or OpenTelemetry; an existing implementation may keep logging", verdict.OnlyNote
-	out.Deviates(d)
+	out.Report(d)
 }
 
 func judgeDeprecatedInput(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
@@ -49,16 +49,16 @@ func judgeDeprecatedInput(s *rules.Session, obs *rules.Observation, out *rules.R
 	switch obs.Message.Method {
 	case spec.MethodSampling:
 		d.Requirement, d.Summary, d.Permitted = deprecatedSampling, "The server uses sampling, which is deprecated.", "the API of a model's provider; an existing implementation may keep sampling"
-		out.Observed(deprecatedRoots)
+		out.MarkObserved(deprecatedRoots)
 	case spec.MethodRootsList:
 		d.Requirement, d.Summary, d.Permitted = deprecatedRoots, "The server asks for roots, which are deprecated.", "parameters of tools, URIs or configuration; an existing implementation may keep roots"
-		out.Observed(deprecatedSampling)
+		out.MarkObserved(deprecatedSampling)
 	case spec.MethodElicit:
-		out.Observed(deprecatedSampling)
-		out.Observed(deprecatedRoots)
+		out.MarkObserved(deprecatedSampling)
+		out.MarkObserved(deprecatedRoots)
 		return
 	default:
 		return
 	}
-	out.Deviates(d)
+	out.Report(d)
 }

@@ -76,7 +76,7 @@ func (d *discoveries) note(s *rules.Session, obs *rules.Observation, _ *rules.Re
 // single result shows that it has.
 func (d *discoveries) judgeAnswers(_ *rules.Session, out *rules.Reporter) {
 	if d.served {
-		out.Observed(discoverImplemented)
+		out.MarkObserved(discoverImplemented)
 		return
 	}
 	for _, obs := range d.failed {
@@ -85,7 +85,7 @@ func (d *discoveries) judgeAnswers(_ *rules.Session, out *rules.Reporter) {
 		if codeOf(obs) != spec.CodeMethodNotFound {
 			found.Summary, found.Weight = "The server answers server/discover with an error.", verdict.AtMostWarning
 		}
-		out.Deviates(found)
+		out.Report(found)
 	}
 }
 
@@ -119,27 +119,27 @@ func judgeVersions(versions []string, obs *rules.Observation, out *rules.Reporte
 		d.Summary, d.Permitted = "The server does not list the version by which it serves the request.", "a list that includes this version"
 	case len(slices.Compact(sorted)) < len(versions):
 		d.Summary, d.Permitted = "The server lists a supported version twice.", "each version once"
-	case slices.ContainsFunc(versions, func(v string) bool { return !spec.Revision(v).IsPublished() && !mayExist(v) }):
+	case slices.ContainsFunc(versions, func(v string) bool { return !spec.Revision(v).IsPublished() && !mayBeRevisionName(v) }):
 		d.Weight = verdict.OnlyNote
 		d.Summary, d.Permitted = "The server lists a version that does not exist.", "revisions of the specification, such as 2026-07-28"
 	default:
-		out.Observed(discoverVersions)
+		out.MarkObserved(discoverVersions)
 		return
 	}
-	out.Deviates(d)
+	out.Report(d)
 }
 
 func judgeExtensions(result jsontext.Value, obs *rules.Observation, out *rules.Reporter) {
 	names, _ := wire.Members(wire.At(result, "/capabilities/extensions"))
 	for _, name := range names {
 		if rules.IsPrefixedKey(name) {
-			out.Observed(extensionID)
+			out.MarkObserved(extensionID)
 			continue
 		}
 		d := deviationOf(extensionID, obs)
 		d.Summary, d.Permitted = "The server declares an extension whose identifier is malformed.", "a key as _meta has it, with a prefix, such as com.example/name"
 		d.Seen, d.Pointer = "the extension "+rules.Excerpt(wire.Quote(name)), "/result/capabilities/extensions"
-		out.Deviates(d)
+		out.Report(d)
 	}
 }
 
@@ -150,13 +150,13 @@ func (d *discoveries) judgeConstancy(obs *rules.Observation, out *rules.Reporter
 			continue
 		}
 		if isSameDiscovery(before.Message.Result(), obs.Message.Result()) {
-			out.Observed(discoverConstant)
+			out.MarkObserved(discoverConstant)
 			return
 		}
 		found := deviationOf(discoverConstant, obs)
 		found.Summary, found.Permitted = "The server's result of server/discover changes from time to time.", "the same each time"
 		found.At = rules.PositionsOf(before.Request.Event, before.Event, obs.Request.Event, obs.Event)
-		out.Deviates(found)
+		out.Report(found)
 		return
 	}
 	if len(d.before) < maxNeeds {
@@ -189,7 +189,7 @@ func judgeListedVersion(s *rules.Session, obs *rules.Observation, out *rules.Rep
 	var version string
 	switch {
 	case req.Message.Method == spec.MethodInitialize && req.Metadata.Version == "":
-		if version, _ = wire.Text(req.Message.ParamAt("/protocolVersion")); !isHandshake(version) || !req.IsSoundInitialize() {
+		if version, _ = wire.Text(req.Message.ParamAt("/protocolVersion")); !isHandshake(version) || !req.IsValidInitialize() {
 			return
 		}
 	case req.Message.Method == spec.MethodDiscover && req.Metadata.IsComplete() && !s.Governs(req):
@@ -202,15 +202,15 @@ func judgeListedVersion(s *rules.Session, obs *rules.Observation, out *rules.Rep
 	switch {
 	case !slices.Contains(s.SupportedVersions(), version):
 	case !obs.Message.IsError():
-		out.Observed(listedVersionsWork)
+		out.MarkObserved(listedVersionsWork)
 	case codeOf(obs) == spec.CodeUnsupported && req.Message.Method == spec.MethodDiscover:
-		out.ReportedElsewhere(listedVersionsWork)
+		out.MarkReportedElsewhere(listedVersionsWork)
 	default:
 		d := deviationOf(listedVersionsWork, obs)
 		d.Summary, d.Permitted = "The server refuses a version that server/discover lists.", "a result"
 		d.Seen = "version " + rules.Excerpt(version) + ": " + d.Seen
 		d.At = rules.PositionsOf(s.Declaration.Responses[0].Event, req.Event, obs.Event)
-		out.Deviates(d)
+		out.Report(d)
 	}
 }
 
@@ -239,13 +239,13 @@ func judgeDiscoveredCapability(s *rules.Session, obs *rules.Observation, out *ru
 	d := deviationOf(discoverCapabilities, obs)
 	switch refused := obs.Message.IsError(); {
 	case declared && !refused, !declared && refused && codeOf(obs) == spec.CodeMethodNotFound:
-		out.Observed(discoverCapabilities)
+		out.MarkObserved(discoverCapabilities)
 	case declared:
-		out.ReportedElsewhere(discoverCapabilities)
+		out.MarkReportedElsewhere(discoverCapabilities)
 	case !refused, obs.Request.Message.Method == spec.MethodResourcesTemplates: // templates are only a part of the resources capability
 	case out.RequireInterpretable(obs, rules.PingControl(), discoverCapabilities):
 		d.Summary, d.Permitted = "The server refuses an undeclared method, but not with -32601.", "error -32601"
 		d.At = rules.PositionsOf(s.Declaration.Responses[0].Event, obs.Request.Event, obs.Event)
-		out.Deviates(d)
+		out.Report(d)
 	}
 }

@@ -66,28 +66,28 @@ func judgeCode(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	case code == spec.CodeResourceNotFound || code == spec.CodeURLElicitation:
 		d.Requirement, d.Summary = codeRetired, "The server sends an error code that this revision has retired."
 		d.Permitted = "another code; -32602 for a resource that does not exist"
-		out.Deviates(d)
+		out.Report(d)
 		return
 	case code >= -32099 && code <= -32020 && !slices.Contains(definedCodes, code):
 		d.Summary, d.Permitted = "The server sends an error code that is reserved for MCP and not defined.", "of the codes from -32099 to -32020, only -32020, -32021 and -32022"
-		out.Deviates(d)
+		out.Report(d)
 		return
 	case code >= -32019 && code <= -32000:
 		d.Requirement, d.Weight = codeLegacy, verdict.OnlyNote // only new implementations should avoid them
 		d.Summary, d.Permitted = "The server uses an error code from -32019 to -32000.", "a code outside that range, unless the implementation is older than this revision"
-		out.Deviates(d)
+		out.Report(d)
 	case code >= -32768 && code < -32099 && !slices.Contains(standardCodes, code):
 		d.Requirement, d.Weight = codeApplication, verdict.OnlyNote
 		d.Summary, d.Permitted = "The server's own error code is one that JSON-RPC reserves.", "a code outside the range from -32768 to -32000"
-		out.Deviates(d)
+		out.Report(d)
 	case code > -32000 || code < -32768:
-		out.Observed(codeApplication)
-		out.Observed(codeLegacy)
+		out.MarkObserved(codeApplication)
+		out.MarkObserved(codeLegacy)
 	default:
-		out.Observed(codeLegacy)
+		out.MarkObserved(codeLegacy)
 	}
-	out.Observed(codeReserved)
-	out.Observed(codeRetired)
+	out.MarkObserved(codeReserved)
+	out.MarkObserved(codeRetired)
 }
 
 // judgeCodeMeaning compares the error code with the request. Package streamablehttp judges whether
@@ -112,7 +112,7 @@ func judgeCodeMeaning(s *rules.Session, obs *rules.Observation, out *rules.Repor
 			return
 		}
 		if !isDeclared(req.Metadata.Capabilities, required) {
-			out.Observed(codeMeaning)
+			out.MarkObserved(codeMeaning)
 			return
 		}
 		d.Summary, d.Permitted = "The server reports a capability as missing that the client declared.", "-32021 only for capabilities that the request does not declare"
@@ -122,7 +122,7 @@ func judgeCodeMeaning(s *rules.Session, obs *rules.Observation, out *rules.Repor
 			return
 		}
 		if !slices.Contains(s.SupportedVersions(), req.Metadata.Version) {
-			out.Observed(codeMeaning)
+			out.MarkObserved(codeMeaning)
 			return
 		}
 		if spec.Revision(req.Metadata.Version).Era() == spec.Handshake {
@@ -134,7 +134,7 @@ func judgeCodeMeaning(s *rules.Session, obs *rules.Observation, out *rules.Repor
 	default:
 		return
 	}
-	out.Deviates(d)
+	out.Report(d)
 }
 
 // The forms of W3C Trace Context and W3C Baggage. Doubtful details are not checked.
@@ -166,7 +166,7 @@ func judgeResultTrace(s *rules.Session, obs *rules.Observation, out *rules.Repor
 }
 
 func judgeNotificationTrace(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
-	if s.Era() == spec.Stateless && !s.IsOlder(obs.Event) {
+	if s.Era() == spec.Stateless && !s.MayBeHandshakeMessage(obs.Event) {
 		judgeTrace(obs, obs.Message.ParamAt("/_meta"), nil, out)
 	}
 }
@@ -191,7 +191,7 @@ func judgeTrace(obs *rules.Observation, in, sent jsontext.Value, out *rules.Repo
 			continue
 		}
 		if text, ok := wire.Text(value); ok && traceKeys[key](text) {
-			out.Observed(traceContext)
+			out.MarkObserved(traceContext)
 			continue
 		}
 		d := verdict.Deviation{
@@ -201,6 +201,6 @@ func judgeTrace(obs *rules.Observation, in, sent jsontext.Value, out *rules.Repo
 		if obs.Request != nil {
 			d.At = rules.PositionsOf(obs.Request.Event, obs.Event)
 		}
-		out.Deviates(d)
+		out.Report(d)
 	}
 }

@@ -63,7 +63,7 @@ func TestMayExist(t *testing.T) {
 		"2026-07-28": true, "2031-01-01": true, "2024-01-01": true, "DRAFT-2026-v1": true,
 		"1900-01-01": false, "2023-12-31": false, "not-a-version": false, "": false,
 	} {
-		if got := mayExist(version); got != want {
+		if got := mayBeRevisionName(version); got != want {
 			t.Errorf("%q: %v", version, got)
 		}
 	}

@@ -34,7 +34,7 @@ func inputRules() []rules.Rule {
 // require input.
 func noteComplete(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	if isJudged(s, obs) && !headers.RequiresNameHeader(obs.Request.Message.Method) {
-		out.Observed(supportedRequests)
+		out.MarkObserved(supportedRequests)
 	}
 }
 
@@ -45,7 +45,7 @@ func judgeInputRequired(s *rules.Session, obs *rules.Observation, out *rules.Rep
 	d := deviationOf(supportedRequests, obs)
 	if method := obs.Request.Message.Method; !headers.RequiresNameHeader(method) {
 		d.Summary, d.Permitted = "The server requires input for a method that does not permit it.", "input_required only for tools/call, prompts/get and resources/read"
-		out.Deviates(d)
+		out.Report(d)
 		return
 	}
 	inputs, state := obs.Message.ResultAt("/inputRequests"), obs.Message.ResultAt("/requestState")
@@ -54,12 +54,12 @@ func judgeInputRequired(s *rules.Session, obs *rules.Observation, out *rules.Rep
 	switch {
 	case inputs == nil && state == nil:
 		d.Summary = "The server requires input, but has no inputRequests or requestState."
-		out.Deviates(d)
+		out.Report(d)
 	case state == nil && inputs.Kind() == '{' && len(names) == 0:
 		d.Summary, d.Weight = "The server requires input, but asks for none.", verdict.AtMostWarning
-		out.Deviates(d)
+		out.Report(d)
 	default:
-		out.Observed(inputsOrState)
+		out.MarkObserved(inputsOrState)
 	}
 	if inputs.Kind() != '{' || len(names) == 0 {
 		return // the shape rules report an inputRequests that is not an object
@@ -67,9 +67,9 @@ func judgeInputRequired(s *rules.Session, obs *rules.Observation, out *rules.Rep
 	if key, repeated := repeatedKey(obs); repeated {
 		d.Requirement, d.Summary, d.Permitted = inputKeysUnique, "The server's inputRequests have a key twice.", "each key once"
 		d.Pointer, d.Seen = "/result/inputRequests", "the key "+rules.Excerpt(wire.Quote(key))+" twice"
-		out.Deviates(d)
+		out.Report(d)
 	} else {
-		out.Observed(inputKeysUnique)
+		out.MarkObserved(inputKeysUnique)
 	}
 	for _, name := range names {
 		judgeInputRequest(name, values[name], obs, out)
@@ -101,13 +101,13 @@ func judgeInputRequest(key string, v []byte, obs *rules.Observation, out *rules.
 	case capabilityOf(method) == "":
 		d.Summary = "The server's inputRequests have a request of a kind that is not allowed."
 		d.Permitted = spec.MethodElicit + ", " + spec.MethodSampling + " or " + spec.MethodRootsList
-		out.Deviates(d)
+		out.Report(d)
 	case members["id"] != nil || members["jsonrpc"] != nil:
 		d.Summary, d.Permitted = "The server's input request has an id or a jsonrpc member.", "method and params; the key identifies the request"
 		d.Fix = "Give each entry of inputRequests a method and params, and nothing else."
 		d.Weight = verdict.AtMostWarning // the schema permits more members
-		out.Deviates(d)
+		out.Report(d)
 	default:
-		out.Observed(inputKinds)
+		out.MarkObserved(inputKinds)
 	}
 }

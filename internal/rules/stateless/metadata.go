@@ -97,9 +97,10 @@ func describeMalformed(req *rules.Request) string {
 	return key + " in the request's _meta is " + rules.Excerpt(req.Message.ParamAt(spec.MetaPointer(key)))
 }
 
-// mayBeOlder reports whether a server may take the request for one of a handshake revision that
-// it also supports: the body names no version, and the headers do not name the session's revision.
-func mayBeOlder(s *rules.Session, req *rules.Request) bool {
+// mayMeanOlderRevision reports whether a server may take the request for one of a handshake
+// revision that it also supports: the body names no version, and the headers do not name the
+// session's revision.
+func mayMeanOlderRevision(s *rules.Session, req *rules.Request) bool {
 	return req.Metadata.Version == "" && !s.IsStatelessOnly() &&
 		(req.Exchange == nil || spec.Revision(req.Exchange.RequestHead().Get(headers.Version)) != s.Revision())
 }
@@ -114,16 +115,16 @@ type servedIncomplete map[string]verdict.Deviation
 func (served servedIncomplete) report(_ *rules.Session, out *rules.Reporter) {
 	d, servesAll := served[metaMissing]
 	if servesAll {
-		out.Deviates(d)
+		out.Report(d)
 	}
 	for _, requirement := range []string{versionRequired, capabilitiesRequired, discoverMeta, metaMalformed} {
 		d, ok := served[requirement]
 		switch {
 		case !ok:
 		case servesAll && requirement != metaMalformed && d.Weight == served[metaMissing].Weight:
-			out.ReportedElsewhere(requirement)
+			out.MarkReportedElsewhere(requirement)
 		default:
-			out.Deviates(d)
+			out.Report(d)
 		}
 	}
 }
@@ -134,8 +135,8 @@ func (served servedIncomplete) judge(s *rules.Session, obs *rules.Observation, o
 		return
 	}
 	requirement, what := requirementForIncomplete(req)
-	older := mayBeOlder(s, req)
-	if requirement == "" || s.Transport == spec.Stdio && s.IsOlder(obs.Event) {
+	older := mayMeanOlderRevision(s, req)
+	if requirement == "" || s.Transport == spec.Stdio && s.MayBeHandshakeMessage(obs.Event) {
 		return
 	}
 	d := deviationOf(requirement, obs)
@@ -154,11 +155,11 @@ func (served servedIncomplete) judge(s *rules.Session, obs *rules.Observation, o
 			served[requirement] = d
 		}
 	case code == spec.CodeInvalidParams:
-		out.Observed(requirement)
+		out.MarkObserved(requirement)
 		judgeRefusalStatus(obs, out)
 	case older, code == spec.CodeMethodNotFound && req.Message.Method != spec.MethodDiscover:
 	case code == spec.CodeHeaderMismatch && req.Metadata.Version == "" && req.Exchange != nil:
-		out.Observed(requirement) // the header has no counterpart in the body
+		out.MarkObserved(requirement) // the header has no counterpart in the body
 	case code == spec.CodeHeaderMismatch && req.Message.Method == spec.MethodToolsCall && req.Exchange != nil: // the tool may need a header that was not sent
 	case requirement == metaMalformed && code == spec.CodeInvalidRequest: // a wrong type may count as an invalid message
 	case requirement == metaMalformed && code == spec.CodeUnsupported && slices.Contains(req.Metadata.Malformed, spec.MetaVersion):
@@ -168,7 +169,7 @@ func (served servedIncomplete) judge(s *rules.Session, obs *rules.Observation, o
 		if text := describeMalformed(req); text != "" {
 			d.Seen += "; " + text
 		}
-		out.Deviates(d)
+		out.Report(d)
 	}
 }
 
@@ -178,13 +179,13 @@ func judgeRefusalStatus(obs *rules.Observation, out *rules.Reporter) {
 		return
 	}
 	if statusOf(obs) == 400 {
-		out.Observed(metaStatus)
+		out.MarkObserved(metaStatus)
 		return
 	}
 	d := deviationOf(metaStatus, obs)
 	d.Summary, d.Permitted = "The server refuses a request without the required _meta, but not with 400.", "status 400 with error -32602"
 	d.Seen = obs.Request.Exchange.ResponseHead().Line + ": " + d.Seen
-	out.Deviates(d)
+	out.Report(d)
 }
 
 // hasOnlyMeta reports whether the params have the member _meta and no other.
@@ -200,7 +201,7 @@ func judgeAnonymous(s *rules.Session, obs *rules.Observation, out *rules.Reporte
 		return
 	}
 	if !obs.Message.IsError() {
-		out.Observed(infoOptional)
+		out.MarkObserved(infoOptional)
 		return
 	}
 	named := rules.Control{What: req.Message.Method + " with clientInfo", Matches: func(other *rules.Request) bool {
@@ -211,7 +212,7 @@ func judgeAnonymous(s *rules.Session, obs *rules.Observation, out *rules.Reporte
 	}
 	d := deviationOf(infoOptional, obs)
 	d.Summary, d.Permitted = "The server refuses a request without clientInfo.", "the result that a request with "+spec.MetaClientInfo+" in _meta gets"
-	out.Deviates(d)
+	out.Report(d)
 }
 
 // demandsInitialize matches error messages that demand a handshake.
@@ -224,10 +225,10 @@ func judgeUninitialized(s *rules.Session, obs *rules.Observation, out *rules.Rep
 	text, _ := wire.Text(wire.At(obs.Message.Member("error"), "/message"))
 	switch {
 	case !obs.Message.IsError():
-		out.Observed(noInitialize)
+		out.MarkObserved(noInitialize)
 	case demandsInitialize.MatchString(text):
 		d := deviationOf(noInitialize, obs)
 		d.Summary, d.Permitted = "The server demands initialize before a request with complete metadata.", "a response without any handshake"
-		out.Deviates(d)
+		out.Report(d)
 	}
 }

@@ -41,7 +41,7 @@ func removedRules() []rules.Rule {
 			return rules.Fold{
 				OnMessage: rules.MergeHandlers(
 					rules.Handlers{rules.Notification(spec.MethodElicitDone): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
-						if s.Era() == spec.Stateless && !s.IsOlder(obs.Event) {
+						if s.Era() == spec.Stateless && !s.MayBeHandshakeMessage(obs.Event) {
 							sent = true
 							judgeCompletion(obs, out)
 						}
@@ -52,7 +52,7 @@ func removedRules() []rules.Rule {
 				),
 				AtEnd: func(_ *rules.Session, out *rules.Reporter) {
 					if served && !sent {
-						out.Observed(completionRemoved)
+						out.MarkObserved(completionRemoved)
 					}
 				},
 			}
@@ -67,8 +67,8 @@ func judgeRemoved(requirement string, s *rules.Session, obs *rules.Observation, 
 	case !obs.Message.IsError():
 		d := deviationOf(requirement, obs)
 		d.Summary, d.Permitted = "The server serves "+obs.Request.Message.Method+", which this revision has removed.", "error -32601"
-		out.Deviates(d)
+		out.Report(d)
 	case codeOf(obs) == spec.CodeMethodNotFound:
-		out.Observed(requirement)
+		out.MarkObserved(requirement)
 	}
 }

@@ -38,11 +38,11 @@ func (r *serverRequests) judge(s *rules.Session, obs *rules.Observation, out *ru
 	}
 	if obs.InputKey != "" {
 		if capabilityOf(obs.Message.Method) != "" {
-			out.Observed(requestsByRounds)
+			out.MarkObserved(requestsByRounds)
 		}
 		return
 	}
-	if s.IsOlder(obs.Event) {
+	if s.MayBeHandshakeMessage(obs.Event) {
 		return
 	}
 	r.sent = true
@@ -54,21 +54,21 @@ func (r *serverRequests) judge(s *rules.Session, obs *rules.Observation, out *ru
 		d.Requirement, d.Summary = requestsByRounds, "The server sends a request to its client as a message of its own."
 		d.Permitted = obs.Message.Method + " in the inputRequests of a result of the type input_required"
 	}
-	out.Deviates(d)
+	out.Report(d)
 }
 
 func (r *serverRequests) end(_ *rules.Session, out *rules.Reporter) {
 	switch {
 	case r.sent:
-		out.ReportedElsewhere(noServerRequests)
+		out.MarkReportedElsewhere(noServerRequests)
 	case r.served:
-		out.Observed(noServerRequests)
+		out.MarkObserved(noServerRequests)
 	}
 }
 
 // judgeCompletion judges the notification that a URL elicitation is complete.
 func judgeCompletion(obs *rules.Observation, out *rules.Reporter) {
-	out.Deviates(verdict.Deviation{
+	out.Report(verdict.Deviation{
 		Requirement: completionRemoved, Summary: "The server sends a notification that this revision has removed.",
 		Permitted: "no such notification: the client learns the outcome when it retries its request",
 		Seen:      rules.Excerpt(obs.Message.Raw), At: rules.PositionsOf(obs.Event),

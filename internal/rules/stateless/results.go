@@ -54,19 +54,19 @@ func judgeResultType(s *rules.Session, obs *rules.Observation, out *rules.Report
 	text, isText := wire.Text(kind)
 	offered, declared := hasExtensions(s.ServerCapabilities), hasExtensions(obs.Request.Metadata.Capabilities)
 	if isText && (text == spec.ResultComplete || text == spec.ResultInputRequired) {
-		out.Observed(resultType)
+		out.MarkObserved(resultType)
 		if text == spec.ResultComplete && spec.MayRequireInput(obs.Request.Message.Method) && obs.Message.ResultAt("/inputRequests").Kind() == '{' {
 			d := deviationOf(resultTypeKnown, obs)
 			d.Summary = "The server's result asks the client for input, but its resultType is complete."
 			d.Permitted = "resultType input_required in a result with inputRequests"
 			d.Seen, d.Pointer = "inputRequests in a result whose resultType is complete", "/result/resultType"
 			d.Weight = verdict.AtMostWarning // a result may have members of its own
-			out.Deviates(d)
+			out.Report(d)
 			return
 		}
-		out.Observed(resultTypeKnown)
+		out.MarkObserved(resultTypeKnown)
 		if offered && !declared {
-			out.Observed(extensionFallback)
+			out.MarkObserved(extensionFallback)
 		}
 		return
 	}
@@ -79,27 +79,27 @@ func judgeResultType(s *rules.Session, obs *rules.Observation, out *rules.Report
 			d.Summary = "The server's result has the form of a handshake revision."
 			d.Permitted = "a result in the form of 2026-07-28, with resultType"
 		}
-		out.Deviates(d)
+		out.Report(d)
 		return
 	case !isText:
 		d.Summary, d.Permitted, d.Pointer = "The server's resultType is not a string.", `"complete", or "input_required"`, "/result/resultType"
 		d.Seen = "resultType " + rules.Excerpt(kind)
-		out.Deviates(d)
+		out.Report(d)
 		return
 	}
-	out.Observed(resultType)
+	out.MarkObserved(resultType)
 	d.Pointer = "/result/resultType"
 	switch {
 	case offered && declared: // an extension may define it
 	case offered:
 		d.Requirement, d.Summary = extensionFallback, "The server uses a type of result that only an extension can have."
 		d.Permitted = "the behavior without extensions, or an error, because the client declares no extension"
-		out.Deviates(d)
-		out.ReportedElsewhere(resultTypeKnown)
+		out.Report(d)
+		out.MarkReportedElsewhere(resultTypeKnown)
 	default:
 		d.Requirement, d.Summary = resultTypeKnown, "The server's resultType is unknown."
 		d.Permitted = `"complete", "input_required", or a type of an extension that both sides declare`
-		out.Deviates(d)
+		out.Report(d)
 	}
 }
 
@@ -128,7 +128,7 @@ func (u *unnamedResults) judge(s *rules.Session, obs *rules.Observation, out *ru
 	_, version := wire.Text(wire.At(info, "/version"))
 	switch {
 	case info == nil && hasOlderForm(obs):
-		out.ReportedElsewhere(requirement)
+		out.MarkReportedElsewhere(requirement)
 	case info == nil:
 		d := deviationOf(requirement, obs)
 		d.Summary, d.Permitted = "The server's result does not name the server.", spec.MetaServerInfo+" in _meta"
@@ -141,11 +141,11 @@ func (u *unnamedResults) judge(s *rules.Session, obs *rules.Observation, out *ru
 			*first = &d
 		}
 	case !name || !version:
-		out.ReportedElsewhere(requirement)
+		out.MarkReportedElsewhere(requirement)
 	default:
-		out.Observed(serverInfo)
+		out.MarkObserved(serverInfo)
 		if requirement == discoveredInfo {
-			out.Observed(discoveredInfo)
+			out.MarkObserved(discoveredInfo)
 		}
 	}
 }
@@ -153,9 +153,9 @@ func (u *unnamedResults) judge(s *rules.Session, obs *rules.Observation, out *ru
 func (u *unnamedResults) report(_ *rules.Session, out *rules.Reporter) {
 	switch {
 	case u.discovery != nil:
-		out.Deviates(*u.discovery)
-		out.ReportedElsewhere(serverInfo)
+		out.Report(*u.discovery)
+		out.MarkReportedElsewhere(serverInfo)
 	case u.other != nil:
-		out.Deviates(*u.other)
+		out.Report(*u.other)
 	}
 }

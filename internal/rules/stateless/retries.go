@@ -71,7 +71,7 @@ func judgeRetry(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 		judgeExtraInput(s, round, refused, obs, d, out)
 	case len(extra) == 0 && len(round.Inputs) > 0:
 		if !refused {
-			out.Observed(retriesCompleted)
+			out.MarkObserved(retriesCompleted)
 			return
 		}
 		if len(declined) > 0 || s.Rounds.WasRetried(round, req) || obs.Event.At-round.Result.Event.At > stateLife {
@@ -79,7 +79,7 @@ func judgeRetry(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 		}
 		d.Requirement, d.Summary = retriesCompleted, "The server refuses a retry that has all the input it asked for."
 		d.Permitted = "the result, or input_required once more"
-		out.Deviates(d)
+		out.Report(d)
 	}
 }
 
@@ -100,7 +100,7 @@ func isAnswerTo(s *rules.Session, asked *wire.Message, v jsontext.Value) bool {
 		content, form := wire.At(v, "/content"), asked.ParamAt("/requestedSchema")
 		switch {
 		case action == "accept" && form.Kind() == '{':
-			return content.Kind() == '{' && len(schema.For(s.Revision()).CheckStructured(form, content)) == 0
+			return content.Kind() == '{' && len(schema.For(s.Revision()).CheckStructuredContent(form, content)) == 0
 		case action == "accept", action == "decline", action == "cancel":
 			return content == nil || content.Kind() == '{'
 		}
@@ -126,24 +126,24 @@ func judgeMalformedInput(responses jsontext.Value, refused bool, obs *rules.Obse
 	kind, _ := wire.Text(obs.Message.ResultAt("/resultType"))
 	switch {
 	case refused:
-		out.Observed(validatesInput)
-		out.Observed(malformedInput)
+		out.MarkObserved(validatesInput)
+		out.MarkObserved(malformedInput)
 	case kind == spec.ResultInputRequired && responses.Kind() == '{':
-		out.Observed(validatesInput)
+		out.MarkObserved(validatesInput)
 	case kind == spec.ResultInputRequired: // the server treats the responses as missing
 		d.Summary = "The server asks again, although inputResponses is not an object."
-		out.Deviates(d)
+		out.Report(d)
 	case string(obs.Message.ResultAt("/isError")) == "true":
 	default:
 		d.Summary = "The server accepts input that is not an answer to what it asked."
-		out.Deviates(d)
+		out.Report(d)
 	}
 }
 
 // judgeMissingInput judges a retry that lacks responses. A server may proceed without them.
 func judgeMissingInput(refused bool, obs *rules.Observation, d verdict.Deviation, out *rules.Reporter) {
 	if kind, _ := wire.Text(obs.Message.ResultAt("/resultType")); kind == spec.ResultInputRequired {
-		out.Observed(askedAgain)
+		out.MarkObserved(askedAgain)
 		return
 	}
 	if !refused {
@@ -151,14 +151,14 @@ func judgeMissingInput(refused bool, obs *rules.Observation, d verdict.Deviation
 	}
 	d.Requirement, d.Summary = askedAgain, "The server refuses a retry that lacks input, instead of asking again."
 	d.Permitted = "input_required with the missing input"
-	out.Deviates(d)
+	out.Report(d)
 }
 
 // judgeExtraInput judges a retry with more responses than required. It judges a refusal only if an
 // equal retry without the extra responses was served.
 func judgeExtraInput(s *rules.Session, round *rules.Round, refused bool, obs *rules.Observation, d verdict.Deviation, out *rules.Reporter) {
 	if !refused {
-		out.Observed(unexpectedInput)
+		out.MarkObserved(unexpectedInput)
 		return
 	}
 	plain := slices.ContainsFunc(s.ClientRequests(), func(req *rules.Request) bool {
@@ -167,9 +167,9 @@ func judgeExtraInput(s *rules.Session, round *rules.Round, refused bool, obs *ru
 		return req != obs.Request && req.Succeeded() && other != nil && nameAndArguments(other.Request) == nameAndArguments(round.Request) && len(names) == len(other.Inputs)
 	})
 	if !plain {
-		out.Unclear(unexpectedInput, "the server refused the retry, and served none without the additional input")
+		out.MarkUnclear(unexpectedInput, "the server refused the retry, and served none without the additional input")
 		return
 	}
 	d.Requirement, d.Summary, d.Permitted = unexpectedInput, "The server refuses a retry for input that it did not require.", "the result that a retry without the additional input gets"
-	out.Deviates(d)
+	out.Report(d)
 }

@@ -93,7 +93,8 @@ type subscription struct {
 	// atShutdown is set if the response came after the client had begun to end the server.
 	atShutdown bool
 	cancelled  *transcript.Event
-	// sinceCancelled counts the round trips after the cancellation, sinceSent those after the request.
+	// sinceCancelled counts the round trips after the cancellation, sinceSent those after the
+	// request.
 	sinceCancelled, sinceSent roundTrips
 }
 
@@ -217,8 +218,8 @@ func (sub *subscription) deliversAny() bool {
 	return false
 }
 
-// requests reports whether the filter requests a type of notification.
-func (sub *subscription) requests(member string) bool { return filterIncludes(sub.filter, member) }
+// hasRequested reports whether the filter requests a type of notification.
+func (sub *subscription) hasRequested(member string) bool { return filterIncludes(sub.filter, member) }
 
 func filterIncludes(filter jsontext.Value, member string) bool {
 	v := wire.At(filter, "/"+member)
@@ -227,7 +228,7 @@ func filterIncludes(filter jsontext.Value, member string) bool {
 
 // judgeDelivery judges one notification of the server.
 func judgeDelivery(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
-	if s.Era() != spec.Stateless || s.IsOlder(obs.Event) {
+	if s.Era() != spec.Stateless || s.MayBeHandshakeMessage(obs.Event) {
 		return
 	}
 	capability, isChange := changes[obs.Message.Method]
@@ -253,16 +254,16 @@ func judgeDelivery(s *rules.Session, obs *rules.Observation, out *rules.Reporter
 	case !id.IsPresent():
 		d.Requirement, d.Summary = idPresent, "The server's notification on a subscription has no subscriptionId."
 		d.Permitted = spec.MetaSubscriptionID + " in _meta, with the id of the request"
-		out.Deviates(d)
+		out.Report(d)
 	case !sameID:
-		out.Observed(idPresent)
+		out.MarkObserved(idPresent)
 		d.Requirement, d.Summary = idValue, "The server's subscriptionId is not the id of the request."
 		showWrongID(&d, id, sub.request.Message.ID, "/params")
 		d.Permitted = "the id of the request in type and value: " + rules.Excerpt(sub.request.Message.ID.Raw())
-		out.Deviates(d)
+		out.Report(d)
 	default:
-		out.Observed(idPresent)
-		out.Observed(idValue)
+		out.MarkObserved(idPresent)
+		out.MarkObserved(idValue)
 	}
 	switch {
 	case s.Transport == spec.Stdio && sub.cancelled != nil && sub.sinceCancelled.n >= settlingTrips:
@@ -271,31 +272,31 @@ func judgeDelivery(s *rules.Session, obs *rules.Observation, out *rules.Reporter
 		if isAck && sub.ack == nil {
 			d.Weight = verdict.AtMostWarning // a busy server may have begun to acknowledge before it read the cancellation
 		}
-		out.Deviates(d)
+		out.Report(d)
 		return
 	case sub.response != nil && sub.response.Event.Seq < obs.Event.Seq && isChange:
 		d.Requirement, d.Summary, d.Permitted = onlyOnListen, "The server sends a notification of a subscription that has ended.", "nothing after the response to subscriptions/listen"
-		out.Deviates(d)
+		out.Report(d)
 		return
 	}
 	if isAck {
 		if sub.ack == nil && !sub.early {
-			out.Observed(ackFirst)
+			out.MarkObserved(ackFirst)
 		}
 		return
 	}
 	if sub.ack == nil && !sub.early {
 		sub.early = true
 		d.Requirement, d.Summary, d.Permitted = ackFirst, "The server sends a notification before it acknowledges the subscription.", "notifications/subscriptions/acknowledged first"
-		out.Deviates(d)
+		out.Report(d)
 	}
 	if isChange {
-		out.Observed(onlyOnListen)
+		out.MarkObserved(onlyOnListen)
 		sub.judgeRequested(member, obs, d, out)
 		if slices.ContainsFunc(f.all, func(other *subscription) bool {
-			return other != sub && other.cancelled != nil && other.sinceCancelled.n >= settlingTrips && other.requests(member)
+			return other != sub && other.cancelled != nil && other.sinceCancelled.n >= settlingTrips && other.hasRequested(member)
 		}) {
-			out.Observed(cancelledOnStdio) // the cancelled subscription would have got this notification too
+			out.MarkObserved(cancelledOnStdio) // the cancelled subscription would have got this notification too
 		}
 	}
 }
@@ -306,13 +307,13 @@ func (sub *subscription) judgeRequested(member string, obs *rules.Observation, d
 	if sub.filter == nil {
 		return // judged as a subscription without a filter
 	}
-	if !sub.requests(member) {
+	if !sub.hasRequested(member) {
 		d.Requirement, d.Summary = onlyTypes, "The server sends a type of notification that was not requested."
 		d.Permitted = "types that the filter requests: " + rules.Excerpt(sub.filter)
-		out.Deviates(d)
+		out.Report(d)
 		return
 	}
-	out.Observed(onlyTypes)
+	out.MarkObserved(onlyTypes)
 	if obs.Message.Method != spec.MethodResourcesUpdated {
 		return
 	}
@@ -321,11 +322,11 @@ func (sub *subscription) judgeRequested(member string, obs *rules.Observation, d
 	switch {
 	case !ok: // the shape rules report it
 	case slices.ContainsFunc(wanted, func(uri string) bool { return strings.HasPrefix(about, uri) }): // the URI itself or one below it
-		out.Observed(onlyResources)
+		out.MarkObserved(onlyResources)
 	default:
 		d.Requirement, d.Summary = onlyResources, "The server sends an update of a resource that was not requested."
 		d.Permitted = "updates of the requested URIs, and of what is below them"
-		out.Deviates(d)
+		out.Report(d)
 	}
 }
 
@@ -334,9 +335,9 @@ func judgeCapability(s *rules.Session, capability string, obs *rules.Observation
 	switch {
 	case !s.Began():
 	case s.ServerDeclared(capability):
-		out.Observed(serverRespects)
+		out.MarkObserved(serverRespects)
 	default:
-		out.Deviates(verdict.Deviation{
+		out.Report(verdict.Deviation{
 			Requirement: serverRespects, Summary: "The server sends a change notification without declaring it.",
 			Permitted: "the capability " + capability + " in the result of server/discover, or no such notification", Seen: rules.Excerpt(obs.Message.Raw),
 			At: rules.PositionsOf(s.Declaration.Responses[0].Event, obs.Event),
@@ -357,7 +358,7 @@ func (f *subscriptions) judgeUnmatched(s *rules.Session, isChange bool, obs *rul
 	switch {
 	case s.Transport != spec.Stdio:
 		if !isChange || slices.ContainsFunc(f.all, func(sub *subscription) bool {
-			return sub.isActive() && sub.requests(spec.FilterMember(obs.Message.Method))
+			return sub.isActive() && sub.hasRequested(spec.FilterMember(obs.Message.Method))
 		}) {
 			return // it is on the wrong stream, which package streamablehttp judges
 		}
@@ -365,33 +366,33 @@ func (f *subscriptions) judgeUnmatched(s *rules.Session, isChange bool, obs *rul
 		d.Requirement, d.Summary = idPresent, "The server's notification on a subscription has no subscriptionId."
 		d.Permitted = spec.MetaSubscriptionID + " in _meta, with the id of the request"
 		d.At = rules.PositionsOf(active.request.Event, obs.Event)
-		out.Deviates(d)
+		out.Report(d)
 		return
 	case active != nil:
 		d.Requirement, d.Summary = idValue, "The server's subscriptionId is not the id of the request."
 		showWrongID(&d, id, active.request.Message.ID, "/params")
 		d.Permitted = "the id of a subscriptions/listen request, in type and value"
 		d.At = rules.PositionsOf(active.request.Event, obs.Event)
-		out.Deviates(d)
+		out.Report(d)
 		return
 	case !isChange:
 		return
 	}
 	d.Requirement, d.Summary = onlyOnListen, "The server sends a change notification without a subscription."
 	d.Permitted = "change notifications on subscriptions that request them"
-	out.Deviates(d)
+	out.Report(d)
 }
 
 // judgeForeignID judges notifications that do not belong to a subscription.
 func judgeForeignID(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
-	if s.Era() != spec.Stateless || s.IsOlder(obs.Event) {
+	if s.Era() != spec.Stateless || s.MayBeHandshakeMessage(obs.Event) {
 		return
 	}
 	if !subscriptionID(obs.Message).IsPresent() {
-		out.Observed(idElsewhere)
+		out.MarkObserved(idElsewhere)
 		return
 	}
-	out.Deviates(verdict.Deviation{
+	out.Report(verdict.Deviation{
 		Requirement: idElsewhere, Summary: "The server's progress or log notification has a subscriptionId.",
 		Permitted: spec.MetaSubscriptionID + " only in notifications of a subscription", Seen: rules.Excerpt(obs.Message.Raw), At: rules.PositionsOf(obs.Event),
 	})
@@ -401,13 +402,13 @@ func judgeForeignID(s *rules.Session, obs *rules.Observation, out *rules.Reporte
 // those that have rules of their own: among them change, progress and, after the first request, log
 // notifications.
 func judgeRelation(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
-	if s.Era() != spec.Stateless || s.Transport != spec.Stdio || s.IsOlder(obs.Event) {
+	if s.Era() != spec.Stateless || s.Transport != spec.Stdio || s.MayBeHandshakeMessage(obs.Event) {
 		return
 	}
 	requests := s.ClientRequests()
 	for _, req := range requests {
 		if len(req.Responses) == 0 && !req.IsCancelled() {
-			out.Observed(relatedOnly)
+			out.MarkObserved(relatedOnly)
 			return
 		}
 	}
@@ -416,7 +417,7 @@ func judgeRelation(s *rules.Session, obs *rules.Observation, out *rules.Reporter
 	case isChange, method == spec.MethodAcknowledged, method == spec.MethodProgress, method == spec.MethodCancelled, method == spec.MethodElicitDone:
 	case method == spec.MethodMessage && len(requests) > 0:
 	default:
-		out.Deviates(verdict.Deviation{
+		out.Report(verdict.Deviation{
 			Requirement: relatedOnly, Summary: "The server sends a notification while no request is in progress.",
 			Permitted: "notifications of requests in progress, and of subscriptions", Seen: rules.Excerpt(obs.Message.Raw), At: rules.PositionsOf(obs.Event),
 		})

@@ -54,10 +54,10 @@ func (sub *subscription) judgeRefused(s *rules.Session, out *rules.Reporter) {
 		if requirement == unsupportedVersion {
 			d.Seen = "an acknowledgement, although the request names the version " + rules.Excerpt(sub.request.Metadata.Version)
 		}
-		out.Deviates(d)
+		out.Report(d)
 	case sub.response != nil && sub.response.Message.IsError():
-		out.Observed(requirement)
-		out.Observed(refusedByError)
+		out.MarkObserved(requirement)
+		out.MarkObserved(refusedByError)
 	}
 }
 
@@ -77,7 +77,7 @@ func (sub *subscription) refusalRequirement() (requirement, what string) {
 		return missing, what
 	case missing != "":
 		return refusedByError, what
-	case complete && !spec.Revision(version).IsPublished() && !mayExist(version):
+	case complete && !spec.Revision(version).IsPublished() && !mayBeRevisionName(version):
 		return unsupportedVersion, "of an unknown version"
 	default:
 		return refusedByError, "that it has to refuse"
@@ -91,19 +91,19 @@ func (sub *subscription) judgeWithoutFilter(out *rules.Reporter) {
 	switch {
 	case sub.ack != nil:
 		d.Seen, d.At = rules.Excerpt(sub.ack.Message.Raw), rules.PositionsOf(sub.request.Event, sub.ack.Event)
-		out.Deviates(d)
+		out.Report(d)
 	case sub.response == nil:
 	case sub.response.Message.IsError():
-		out.Observed(filterRequired)
+		out.MarkObserved(filterRequired)
 	default:
 		d.Seen, d.At = rules.Excerpt(sub.response.Message.Raw), rules.PositionsOf(sub.request.Event, sub.response.Event)
-		out.Deviates(d)
+		out.Report(d)
 	}
 }
 
 func (sub *subscription) judgeAcknowledged(s *rules.Session, out *rules.Reporter) {
 	if sub.ack != nil {
-		out.Observed(patternsSupported)
+		out.MarkObserved(patternsSupported)
 		sub.judgeFilter(s, out)
 		return
 	}
@@ -121,7 +121,7 @@ func (sub *subscription) judgeAcknowledged(s *rules.Session, out *rules.Reporter
 				d.Weight = verdict.OnlyNote // the server accepts other subscriptions, and may limit their number
 			}
 		}
-		out.Deviates(d)
+		out.Report(d)
 		return
 	}
 	last := sub.ackDeadline(s)
@@ -136,7 +136,7 @@ func (sub *subscription) judgeAcknowledged(s *rules.Session, out *rules.Reporter
 	case last == sub.cancelled:
 		d.Seen += " before the client cancelled the subscription"
 	}
-	out.Deviates(d)
+	out.Report(d)
 }
 
 // isEndedByClient reports whether a response came, possibly because the client cancelled the
@@ -170,28 +170,28 @@ func (sub *subscription) judgeFilter(s *rules.Session, out *rules.Reporter) {
 	if agreed.Kind() != '{' {
 		d := sub.deviation(acknowledged, sub.ack.Event, rules.Excerpt(sub.ack.Message.Raw))
 		d.Summary, d.Permitted = "The server's acknowledgement does not say what it agrees to.", "params.notifications with the types that the server sends"
-		out.Deviates(d)
+		out.Report(d)
 		return
 	}
-	out.Observed(acknowledged)
+	out.MarkObserved(acknowledged)
 	for method, capability := range changes {
 		member := spec.FilterMember(method)
 		d := sub.deviation(ackSubset, sub.ack.Event, rules.Excerpt(agreed))
 		d.Permitted = "what the request names and the server declares, nothing else"
 		has := wire.At(agreed, "/"+member) != nil
-		switch granted, requested := filterIncludes(agreed, member), sub.requests(member); {
+		switch granted, requested := filterIncludes(agreed, member), sub.hasRequested(member); {
 		case granted && !requested:
 			d.Summary = "The server acknowledges a type of notification that was not requested."
-			out.Deviates(d)
+			out.Report(d)
 		case granted && s.Began() && !s.ServerDeclared(capability):
 			d.Summary = "The server acknowledges a type of notification that it does not declare."
-			out.Deviates(d)
+			out.Report(d)
 		case has && !granted && wire.At(agreed, "/"+member).Kind() != '[':
 			d.Summary, d.Weight = "The server names a type of notification that it does not send.", verdict.OnlyNote
-			out.Deviates(d)
+			out.Report(d)
 		case granted:
 			sub.judgeURIs(member, agreed, d, out)
-			out.Observed(ackSupported)
+			out.MarkObserved(ackSupported)
 		case requested && s.Began() && s.ServerDeclared(capability):
 			d.Requirement, d.Summary = ackSupported, "The server does not agree to a type of notification that it declares."
 			d.Permitted = member + ", which the request names, because the capability " + capability + " is declared"
@@ -199,9 +199,9 @@ func (sub *subscription) judgeFilter(s *rules.Session, out *rules.Reporter) {
 			if wire.At(sub.filter, "/"+member).Kind() == '[' {
 				d.Weight = verdict.OnlyNote // the server may not know the resources
 			}
-			out.Deviates(d)
+			out.Report(d)
 		default:
-			out.Observed(ackSubset)
+			out.MarkObserved(ackSubset)
 		}
 	}
 }
@@ -212,10 +212,10 @@ func (sub *subscription) judgeURIs(member string, agreed jsontext.Value, d verdi
 	granted, _ := stringsOf(wire.At(agreed, "/"+member))
 	if slices.ContainsFunc(granted, func(uri string) bool { return !slices.Contains(wanted, uri) }) {
 		d.Summary = "The server acknowledges a resource that was not requested."
-		out.Deviates(d)
+		out.Report(d)
 		return
 	}
-	out.Observed(ackSubset)
+	out.MarkObserved(ackSubset)
 }
 
 // judgeEnds judges how subscriptions end.
@@ -246,12 +246,12 @@ func (sub *subscription) judgeMedia(out *rules.Reporter) {
 		return
 	}
 	if x.IsStream() {
-		out.Observed(answeredByStream)
+		out.MarkObserved(answeredByStream)
 		return
 	}
 	d := sub.deviation(answeredByStream, x.Response, x.ResponseHead().Line+", "+rules.Excerpt(x.ResponseHead().MediaType()))
 	d.Summary, d.Permitted = "The server answers subscriptions/listen without an event stream.", "text/event-stream, or an error"
-	out.Deviates(d)
+	out.Report(d)
 }
 
 // judgeFinalResult judges the result that ends a subscription. The shape rules judge whether it has
@@ -274,10 +274,10 @@ func (sub *subscription) judgeFinalResult(out *rules.Reporter) {
 		d.Summary, d.Weight = "The server's last result of a subscription has more than its id.", verdict.OnlyNote
 		d.Permitted = "resultType complete, and " + spec.MetaSubscriptionID + " in _meta"
 	default:
-		out.Observed(gracefulID)
+		out.MarkObserved(gracefulID)
 		return
 	}
-	out.Deviates(d)
+	out.Report(d)
 }
 
 // judgeDuration judges an end soon after the acknowledgement, without a reason from the client.
@@ -294,14 +294,14 @@ func (sub *subscription) judgeDuration(s *rules.Session, out *rules.Reporter) {
 	atShutdown := sub.atShutdown || sub.response == nil && (s.InputClosed || s.Signalled)
 	switch {
 	case sub.sinceSent.n >= settlingTrips && (end == nil || atShutdown):
-		out.Observed(staysOpen)
+		out.MarkObserved(staysOpen)
 	case end == nil || atShutdown || sub.cancelled != nil || !sub.deliversAny():
 	case end.At-sub.ack.Event.At < tooEarly && !slices.ContainsFunc(s.ClientRequests(), func(req *rules.Request) bool {
 		return req.Event.Seq > sub.request.Event.Seq && req.Event.Seq < end.Seq
 	}):
 		d := sub.deviation(staysOpen, end, "its end less than a second after the acknowledgement")
 		d.Summary, d.Permitted = "The server ends a subscription soon after acknowledging it.", "a subscription that stays open until the client or a shutdown ends it"
-		out.Deviates(d)
+		out.Report(d)
 	}
 }
 
@@ -310,10 +310,10 @@ func (sub *subscription) judgeStreamEnd(out *rules.Reporter) {
 	x := sub.request.Exchange
 	switch {
 	case sub.response != nil && !sub.response.Message.IsError():
-		out.Observed(gracefulResponse)
+		out.MarkObserved(gracefulResponse)
 	case x != nil && x.End != nil && x.End.How == transcript.Complete && sub.response == nil:
 		d := sub.deviation(gracefulResponse, x.End, "the end of the stream without a response")
 		d.Summary, d.Permitted = "The server ends the stream of a subscription without a result.", "the result of subscriptions/listen before the end of the stream"
-		out.Deviates(d)
+		out.Report(d)
 	}
 }

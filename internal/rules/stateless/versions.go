@@ -43,9 +43,9 @@ func versionRules() []rules.Rule {
 // date matches the form of revision names.
 var date = lazyregexp.New(`^20(2[4-9]|[3-9]\d)-\d\d-\d\d$`)
 
-// mayExist reports whether a server may know a version that is not published: the version is
-// called a draft, or has the form of a date since 2024.
-func mayExist(version string) bool {
+// mayBeRevisionName reports whether a server may know a version that is not published: the version
+// is called a draft, or has the form of a date since 2024.
+func mayBeRevisionName(version string) bool {
 	return date.MatchString(version) || strings.Contains(strings.ToLower(version), "draft")
 }
 
@@ -71,25 +71,26 @@ func judgeOtherVersion(s *rules.Session, obs *rules.Observation, out *rules.Repo
 	switch refused := obs.Message.IsError(); {
 	case refused && code == spec.CodeUnsupported:
 		if version.IsPublished() {
-			out.Observed(knownLegacy)
+			out.MarkObserved(knownLegacy)
 		} else {
-			out.Observed(unsupportedVersion)
+			out.MarkObserved(unsupportedVersion)
 		}
 		judgeSupportedList(s, obs, out)
 	case refused && code == spec.CodeMethodNotFound && (req.Message.Method != spec.MethodDiscover || !s.IsStatelessOnly()):
-		// The order of the checks is not specified, and the handshake revisions have no server/discover.
+		// The order of the checks is not specified, and the handshake revisions have no
+		// server/discover.
 	case version.IsPublished() && refused:
 		d.Requirement, d.Summary = knownLegacy, "The server refuses a handshake revision in _meta, but not with -32022."
 		if !s.IsStatelessOnly() {
 			d.Weight = verdict.OnlyNote // the server may support the revision, after initialize; -32022 is for unsupported ones
 		}
-		out.Deviates(d)
+		out.Report(d)
 	case version.IsPublished():
-		out.Observed(knownLegacy)
-	case slices.Contains(s.SupportedVersions(), req.Metadata.Version) || mayExist(req.Metadata.Version):
+		out.MarkObserved(knownLegacy)
+	case slices.Contains(s.SupportedVersions(), req.Metadata.Version) || mayBeRevisionName(req.Metadata.Version):
 	default: // one summary for results and other errors, because servers do both, depending on the method
 		d.Summary = "The server does not refuse an unsupported version with -32022."
-		out.Deviates(d)
+		out.Report(d)
 	}
 }
 
@@ -104,37 +105,37 @@ func judgeSupportedList(s *rules.Session, obs *rules.Observation, out *rules.Rep
 	switch {
 	case !isList || len(supported) == 0:
 		d.Summary = "The server's error -32022 does not list the supported versions."
-		out.Deviates(d)
+		out.Report(d)
 	case requested != asked:
 		d.Summary = "The server's error -32022 does not repeat the requested version."
-		out.Deviates(d)
+		out.Report(d)
 	case slices.Contains(supported, asked) && !(spec.Revision(asked).IsPublished() && isHandshake(asked)):
 		d.Summary, d.Weight = "The server's error -32022 lists the version that it refuses.", verdict.AtMostWarning
-		out.Deviates(d)
+		out.Report(d)
 	default:
-		out.Observed(supportedList)
+		out.MarkObserved(supportedList)
 	}
 	if known := s.SupportedVersions(); len(known) > 0 && len(supported) > 0 {
 		d = deviationOf(listConsistent, obs)
 		if isSameSet(known, supported) {
-			out.Observed(listConsistent)
+			out.MarkObserved(listConsistent)
 		} else {
 			d.Summary, d.Permitted = "The server's error -32022 lists other versions than server/discover.", "the same versions"
 			d.At = rules.PositionsOf(s.Declaration.Responses[0].Event, obs.Request.Event, obs.Event)
-			out.Deviates(d)
+			out.Report(d)
 		}
 	}
 	if obs.Request.Exchange == nil {
 		return
 	}
 	if statusOf(obs) == 400 {
-		out.Observed(unsupportedStatus)
+		out.MarkObserved(unsupportedStatus)
 		return
 	}
 	d = deviationOf(unsupportedStatus, obs)
 	d.Summary, d.Permitted = "The server's error -32022 comes with a status other than 400.", "status 400"
 	d.Seen = obs.Request.Exchange.ResponseHead().Line + ": " + d.Seen
-	out.Deviates(d)
+	out.Report(d)
 }
 
 // stringsOf returns the strings of an array; false if it is not an array of strings.
@@ -174,22 +175,22 @@ func judgeInitialize(s *rules.Session, obs *rules.Observation, out *rules.Report
 		switch {
 		case !isHandshake(chosen):
 			d.Summary, d.Permitted = "The server serves initialize, and chooses no handshake revision.", "an error, or a revision that has initialize, such as 2025-11-25"
-			out.Deviates(d)
+			out.Report(d)
 		case requirement == initializeRemoved && s.IsStatelessOnly():
 			d.Summary, d.Permitted = "The server serves initialize with the metadata of this revision.", "an error"
-			out.Deviates(d)
+			out.Report(d)
 		}
 		return
 	}
 	if x := req.Exchange; x != nil && requirement == initializeRefused && !x.RequestHead().Has(headers.Method) && x.Status() != 400 {
 		d.Summary, d.Permitted = "The server refuses a plain initialize, but not with status 400.", "status 400"
 		d.Seen = x.ResponseHead().Line + ": " + d.Seen
-		out.Deviates(d)
+		out.Report(d)
 	} else {
-		out.Observed(requirement)
+		out.MarkObserved(requirement)
 	}
 	if slices.ContainsFunc(s.SupportedVersions(), func(v string) bool { return strings.Contains(string(obs.Message.Member("error")), v) }) {
-		out.Observed(initializeNames)
+		out.MarkObserved(initializeNames)
 		return
 	}
 	d = deviationOf(initializeNames, obs)
@@ -197,7 +198,7 @@ func judgeInitialize(s *rules.Session, obs *rules.Observation, out *rules.Report
 	if requirement == initializeRemoved {
 		d.Weight = verdict.OnlyNote // only clients of a handshake revision need the names, and such clients send no metadata
 	}
-	out.Deviates(d)
+	out.Report(d)
 }
 
 func isHandshake(version string) bool { return spec.Revision(version).Era() == spec.Handshake }

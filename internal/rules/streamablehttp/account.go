@@ -52,8 +52,8 @@ func (v *view) factsOf(x *exchange) discount.ExchangeFacts {
 		f.Size = x.Sent.Size
 	}
 	// A request that names a session known to be over tests how the server responds to that, so a
-	// missing response counts. For a request that was in progress when the session ended, it does not
-	// count.
+	// missing response counts. For a request that was in progress when the session ended, it does
+	// not count.
 	f.SessionOver = x.flaws&endedSession == 0 && x.Method() != "DELETE" && v.isSessionOver(x)
 	f.AnsweredElsewhere = len(x.requests) > 0 && !slices.ContainsFunc(x.requests, func(req *rules.Request) bool { return len(req.Responses) == 0 })
 	for _, req := range x.requests {
@@ -102,10 +102,10 @@ func judgeResponses(v *view, out *rules.Reporter) {
 	for _, x := range v.all {
 		switch {
 		case x.Response != nil && !x.isPartial() && !v.isUnfinished(x):
-			out.Observed(httpResponse)
+			out.MarkObserved(httpResponse)
 		case discount.ForExchange(v.factsOf(x)) != nil: // a missing response does not count
 		case v.isUnfinished(x):
-			out.Deviates(verdict.Deviation{
+			out.Report(verdict.Deviation{
 				Requirement: httpResponse,
 				Summary:     "The server sends less of a body than the response head announces.",
 				Permitted:   "all bytes of the body, or another Content-Length",
@@ -113,7 +113,7 @@ func judgeResponses(v *view, out *rules.Reporter) {
 				At:          positionsOf(x.Request, x.Sent, x.Response, x.End),
 			})
 		case x.isPartial():
-			out.Deviates(verdict.Deviation{
+			out.Report(verdict.Deviation{
 				Requirement: httpResponse,
 				Summary:     "The server cuts off the body of an HTTP response.",
 				Permitted:   "all bytes of the body that the response head announces",
@@ -134,7 +134,7 @@ func judgeResponses(v *view, out *rules.Reporter) {
 			default:
 				d.Summary, d.Seen = "The server does not answer an HTTP request.", x.Method()+" got no response until the timeout; then the client closed the connection"
 			}
-			out.Deviates(d)
+			out.Report(d)
 		}
 	}
 }
@@ -157,20 +157,20 @@ func judgeLegalRequests(v *view, out *rules.Reporter) {
 		}
 		switch failed := x.Status() >= 500 && x.Status() != 501; {
 		case legal && x.Succeeded():
-			out.Observed(httpServed)
+			out.MarkObserved(httpServed)
 		case legal && failed:
 			d.Summary = "The server fails on a legal request, without a JSON-RPC response."
-			out.Deviates(d)
+			out.Report(d)
 		case failed && x.Method() == "DELETE" && x.flaws == 0 && x.session != "":
 			d.Summary, d.Permitted = "The server fails on a DELETE with the id of an open session.", "a success status, or 405 where clients may not end sessions"
-			out.Deviates(d)
+			out.Report(d)
 		case failed:
 			d.Weight, d.Summary = verdict.OnlyNote, "The server fails on a request that it may refuse."
 			d.Permitted = "a success status, or one from 400 to 499 that names what is wrong with the request"
-			out.Deviates(d)
+			out.Report(d)
 		case legal && x.Refused() && !mayRefuseLegally(x.Status()):
 			d.Weight = verdict.OnlyNote
-			out.Deviates(d)
+			out.Report(d)
 		}
 	}
 }
@@ -182,7 +182,7 @@ func judgePlainRequests(v *view, out *rules.Reporter) {
 	pinged := slices.ContainsFunc(v.s.ClientRequests(), func(req *rules.Request) bool { return req.Message.Method == spec.MethodPing && len(req.Responses) > 0 })
 	for _, x := range v.all {
 		if v.isPingCalledMalformed(x) {
-			out.Deviates(verdict.Deviation{
+			out.Report(verdict.Deviation{
 				Requirement: pingResponds, Summary: "The server refuses a ping as malformed.",
 				Permitted: "a result, as for the pings before and after it in the session", Seen: x.describeSeen(), At: x.positions(),
 			})
@@ -194,12 +194,12 @@ func judgePlainRequests(v *view, out *rules.Reporter) {
 		}
 		switch req := x.requests[0]; {
 		case req.Succeeded() && req.Message.Method == spec.MethodPing && req.IsRegular():
-			out.Observed(pingResponds)
-		case req.Succeeded() && req.IsSoundInitialize():
-			out.Observed(initResponse)
+			out.MarkObserved(pingResponds)
+		case req.Succeeded() && req.IsValidInitialize():
+			out.MarkObserved(initResponse)
 		case req.Message.Method == spec.MethodPing && req.IsRegular() && !req.IsCancelled() && !pinged:
 			x.judgeRefusedPing(out)
-		case req.IsSoundInitialize() && !x.RequestHead().Has(sessionHeader) && len(req.Responses) == 0:
+		case req.IsValidInitialize() && !x.RequestHead().Has(sessionHeader) && len(req.Responses) == 0:
 			x.judgeFailedInitialize(out)
 		}
 	}
@@ -240,7 +240,7 @@ func (x *exchange) judgeRefusedPing(out *rules.Reporter) {
 	if e := x.errorIn(); e == nil || errorCode(e) != spec.CodeParse && errorCode(e) != spec.CodeInvalidRequest {
 		d.Summary, d.Weight = "The server refuses every ping by HTTP status.", verdict.AtMostWarning
 	}
-	out.Deviates(d)
+	out.Report(d)
 }
 
 // judgeFailedInitialize judges a failed initialize if the HTTP response shows that the receiver
@@ -259,7 +259,7 @@ func (x *exchange) judgeFailedInitialize(out *rules.Reporter) {
 	default:
 		return
 	}
-	out.Deviates(d)
+	out.Report(d)
 }
 
 // mayBeResumed reports whether an event on the stream has an id, so that the client may resume

@@ -19,7 +19,7 @@ func (v *view) isInterpretable(x *exchange, out *rules.Reporter, requirements ..
 	why := v.whyUnclear(x)
 	for _, r := range requirements {
 		if why != "" {
-			out.Unclear(r, why)
+			out.MarkUnclear(r, why)
 		}
 	}
 	return why == ""

@@ -16,9 +16,9 @@ func judgeDeliveries(v *view, out *rules.Reporter) {
 			return
 		}
 		if _, all := lastResponse(x); all {
-			out.Observed(responseDelivered)
+			out.MarkObserved(responseDelivered)
 			if x.HowEnded() == transcript.Complete {
-				out.Observed(noEarlyClose)
+				out.MarkObserved(noEarlyClose)
 			}
 			return
 		}
@@ -41,7 +41,7 @@ func (v *view) mayBeSessionOver(x *exchange) bool {
 func (v *view) judgeEarlyEnd(x *exchange, out *rules.Reporter) {
 	missing, late, elsewhere := v.countMissing(x)
 	if elsewhere > 0 { // streamable-http.get-no-response
-		out.ReportedElsewhere(responseDelivered)
+		out.MarkReportedElsewhere(responseDelivered)
 		return
 	}
 	if missing+late == 0 {
@@ -61,19 +61,19 @@ func (v *view) judgeEarlyEnd(x *exchange, out *rules.Reporter) {
 	mayPoll := !out.Judges(noEarlyClose)
 	switch {
 	case mayPoll && missing == 0:
-		out.Observed(responseDelivered)
+		out.MarkObserved(responseDelivered)
 	case mayPoll && x.hasEventIDs():
 	case mayPoll:
 		d.Requirement, d.Permitted = responseDelivered, "the response before the stream ends, or event ids by which it can be resumed"
-		out.Deviates(d)
+		out.Report(d)
 	case missing == 0:
-		out.Observed(responseDelivered)
+		out.MarkObserved(responseDelivered)
 		d.Requirement, d.Summary = noEarlyClose, "The server ends a POST stream before the response, and resumes it."
-		out.Deviates(d)
+		out.Report(d)
 	default:
 		d.Requirement = noEarlyClose
-		out.Deviates(d)
-		out.ReportedElsewhere(responseDelivered)
+		out.Report(d)
+		out.MarkReportedElsewhere(responseDelivered)
 	}
 }
 
@@ -104,10 +104,10 @@ func (v *view) isOnResumed(x *exchange, e *transcript.Event) bool {
 // judgePolling judges a connection that the server closed so that the client reconnects later.
 func (v *view) judgePolling(x *exchange, out *rules.Reporter) {
 	if x.hasRetry() {
-		out.Observed(retryBeforeClose)
+		out.MarkObserved(retryBeforeClose)
 		return
 	}
-	out.Deviates(verdict.Deviation{
+	out.Report(verdict.Deviation{
 		Requirement: retryBeforeClose,
 		Summary:     "The server closes an unfinished SSE stream without a retry field.",
 		Permitted:   "an SSE event with a retry field before the connection is closed",
@@ -124,7 +124,7 @@ func (v *view) judgeHalfDelivered(x *exchange, out *rules.Reporter) bool {
 		if p.Kind != transcript.Received || p.sse.IsComplete() || p.IsCut() || x.HowEnded() != transcript.Complete {
 			continue
 		}
-		out.Deviates(verdict.Deviation{
+		out.Report(verdict.Deviation{
 			Requirement: responseDelivered,
 			Summary:     "The server ends a stream inside the event of a message.",
 			Permitted:   "a blank line after each event; without it the event is lost",
@@ -147,7 +147,7 @@ func (v *view) judgeMisplaced(x *exchange, out *rules.Reporter) bool {
 		if y := v.exchangeOf(e); y == nil || y == x || y.Method() != "POST" {
 			continue
 		}
-		out.Deviates(verdict.Deviation{
+		out.Report(verdict.Deviation{
 			Requirement: responseDelivered,
 			Summary:     "The server sends a response on the stream of another request.",
 			Permitted:   "the response on the stream that its request opened",

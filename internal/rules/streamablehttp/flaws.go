@@ -44,7 +44,7 @@ func (v *view) flawsOf(x *exchange) flaw {
 		if x.RequestHead().MediaType() != jsonType {
 			f |= badType
 		}
-		if !v.isLegal(x) {
+		if !v.hasLegalBody(x) {
 			f |= badBody
 		}
 	case "GET":
@@ -81,8 +81,8 @@ func acceptedTypes(values []string) map[string]bool {
 	return out
 }
 
-// isLegal reports whether a client may send the body.
-func (v *view) isLegal(x *exchange) bool {
+// hasLegalBody reports whether a client may send the body.
+func (v *view) hasLegalBody(x *exchange) bool {
 	if x.Sent == nil || x.Sent.IsCut() || x.Sent.Unterminated {
 		return false
 	}

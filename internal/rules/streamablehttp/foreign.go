@@ -11,11 +11,11 @@ import (
 // from another session.
 func (v *view) judgeForeignMessages(x *exchange, out *rules.Reporter) {
 	for _, p := range x.events {
-		owner := v.ownerElsewhere(p, x)
+		owner := v.ownerInOtherSession(p, x)
 		if owner == nil {
 			continue
 		}
-		out.Deviates(verdict.Deviation{
+		out.Report(verdict.Deviation{
 			Requirement: noCross,
 			Summary:     "The server resumes the stream of another session.",
 			Permitted:   "a refusal, or messages for the session that sent the GET",
@@ -26,14 +26,14 @@ func (v *view) judgeForeignMessages(x *exchange, out *rules.Reporter) {
 	}
 }
 
-// ownerElsewhere returns the request of another session to which a message on x is the response
-// or progress; nil if the message may belong to the session of x.
-func (v *view) ownerElsewhere(p streamEvent, x *exchange) *rules.Request {
+// ownerInOtherSession returns the request of another session to which a message on x is the
+// response or progress; nil if the message may belong to the session of x.
+func (v *view) ownerInOtherSession(p streamEvent, x *exchange) *rules.Request {
 	if p.Kind != transcript.Received || p.IsCut() || x.session == "" {
 		return nil
 	}
-	if owner, _ := v.progressOf(p); owner != nil {
-		return v.ifSentElsewhere(owner, x)
+	if owner, _ := v.requestOfProgress(p); owner != nil {
+		return v.foreignRequest(owner, x)
 	}
 	m := responseIn(p)
 	if m == nil || !m.ID.IsPresent() || m.ID.IsNull() {
@@ -41,15 +41,15 @@ func (v *view) ownerElsewhere(p streamEvent, x *exchange) *rules.Request {
 	}
 	var other *rules.Request
 	for _, req := range v.s.RequestsWithID(m.ID) {
-		if other = v.ifSentElsewhere(req, x); other == nil {
+		if other = v.foreignRequest(req, x); other == nil {
 			return nil
 		}
 	}
 	return other
 }
 
-// ifSentElsewhere returns req if it was sent in a session other than that of x, and otherwise nil.
-func (v *view) ifSentElsewhere(req *rules.Request, x *exchange) *rules.Request {
+// foreignRequest returns req if it was sent in a session other than that of x, and otherwise nil.
+func (v *view) foreignRequest(req *rules.Request, x *exchange) *rules.Request {
 	if at := v.exchangeOf(req.Event); at != nil && at.session != "" && at.session != x.session {
 		return req
 	}

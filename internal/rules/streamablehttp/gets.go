@@ -21,7 +21,7 @@ const (
 	concurrentStreams = "streamable-http.concurrent-streams"
 )
 
-func getRules() []rules.Rule {
+func httpGetRules() []rules.Rule {
 	return []rules.Rule{
 		{
 			ID:           "rule.get-status",
@@ -69,32 +69,32 @@ func judgeGetStatus(v *view, out *rules.Reporter) {
 		other := v.otherOpenStream(x)
 		switch {
 		case x.Status() == 405 || x.Status() == 200 && x.ResponseHead().MediaType() == transcript.EventStream:
-			out.Observed(singleEndpoint)
-			out.Observed(streamOr405)
+			out.MarkObserved(singleEndpoint)
+			out.MarkObserved(streamOr405)
 			if other != nil && x.Succeeded() {
-				out.Observed(concurrentStreams)
+				out.MarkObserved(concurrentStreams)
 			}
 		case other != nil && x.Refused():
 			d.Requirement, d.Permitted = concurrentStreams, "several streams at once"
 			d.Summary, d.At = "The server refuses a second GET stream while the first is open.", positionsOf(other.Request, x.Request, x.Response)
-			out.Deviates(d)
+			out.Report(d)
 		case x.Status() == 404 && !v.isSessionServedAfter(x): // the session may be over
 		case x.Status() == 409 && v.hadStreamBefore(x): // the server may not have noticed yet that the client closed the earlier stream
 		case x.Status() == 404 || x.Status() == 501:
 			d.Requirement, d.Permitted = singleEndpoint, "status 200 with text/event-stream, or 405, on the path that takes POST"
 			d.Summary = "The server does not know GET on the endpoint."
-			out.Deviates(d)
-			out.ReportedElsewhere(streamOr405)
+			out.Report(d)
+			out.MarkReportedElsewhere(streamOr405)
 		case x.Succeeded() && x.ResponseHead().MediaType() == transcript.EventStream:
 			// MCP does not specify the status; readers of event streams require 200.
 			d.Summary, d.Weight = "The server opens a GET stream with a status other than 200.", verdict.AtMostWarning
-			out.Deviates(d)
+			out.Report(d)
 		case x.Succeeded():
 			d.Summary = "The server answers a GET with something other than an event stream."
-			out.Deviates(d)
+			out.Report(d)
 		default:
 			d.Summary = "The server refuses a GET with a status other than 405."
-			out.Deviates(d)
+			out.Report(d)
 		}
 	})
 }
@@ -127,7 +127,7 @@ func (v *view) judgeUnanswered(x *exchange, out *rules.Reporter) {
 		if y.Method() != "POST" || !y.Succeeded() || y.Request.Seq < x.Request.Seq {
 			continue
 		}
-		out.Deviates(verdict.Deviation{
+		out.Report(verdict.Deviation{
 			Requirement: streamOr405,
 			Summary:     "The server does not answer a GET, but answers other requests.",
 			Permitted:   "the response head at once, even before the first event",
@@ -166,7 +166,7 @@ func judgeGetMessages(v *view, out *rules.Reporter) {
 			return
 		}
 		if v.isAnsweredDuring(x) {
-			out.Observed(getNoResponse)
+			out.MarkObserved(getNoResponse)
 		}
 		for _, p := range x.events {
 			if p.Kind != transcript.Received || p.IsCut() {
@@ -174,10 +174,10 @@ func judgeGetMessages(v *view, out *rules.Reporter) {
 			}
 			if m := responseIn(p); m != nil {
 				if _, twice := v.earlierDelivery(p); twice { // streamable-http.no-broadcast
-					out.ReportedElsewhere(getNoResponse)
+					out.MarkReportedElsewhere(getNoResponse)
 					continue
 				}
-				out.Deviates(verdict.Deviation{
+				out.Report(verdict.Deviation{
 					Requirement: getNoResponse,
 					Summary:     "The server sends a response on a GET stream that resumes nothing.",
 					Permitted:   "requests and notifications; responses on the stream of their POST",
@@ -214,12 +214,12 @@ func (v *view) isAnsweredDuring(x *exchange) bool {
 // judgeUnrelated judges whether p, a message on a GET stream, belongs to a request in progress. It
 // judges only progress notifications, because other messages don't show that.
 func (v *view) judgeUnrelated(x *exchange, p streamEvent, out *rules.Reporter) {
-	owner, token := v.progressOf(p)
+	owner, token := v.requestOfProgress(p)
 	switch {
 	case owner == nil:
-		out.Observed(getUnrelated)
+		out.MarkObserved(getUnrelated)
 	case owner.InFlight(p.Seq):
-		out.Deviates(verdict.Deviation{
+		out.Report(verdict.Deviation{
 			Requirement: getUnrelated,
 			Summary:     "The server sends a request's progress on a GET stream.",
 			Permitted:   "messages that belong to no request in progress; progress on the stream of its POST",
@@ -243,13 +243,13 @@ func judgeGetRetries(v *view, out *rules.Reporter) {
 			continue
 		}
 		if v.hasRetryUpTo(x) {
-			out.Observed(getRetry)
+			out.MarkObserved(getRetry)
 			continue
 		}
 		if v.isTakenOver(x) {
 			continue
 		}
-		out.Deviates(verdict.Deviation{
+		out.Report(verdict.Deviation{
 			Requirement: getRetry,
 			Summary:     "The server closes an unfinished GET stream without a retry field.",
 			Permitted:   "an SSE event with a retry field before the connection is closed",

@@ -123,22 +123,22 @@ func (v *view) judgeMismatch(x *exchange, req *rules.Request, flaw rules.HeaderF
 	switch {
 	case x.isAccepted():
 		d.Summary = "The server serves a request whose headers do not match its body."
-		out.Deviates(d)
-		out.ReportedElsewhere(mismatchError)
+		out.Report(d)
+		out.MarkReportedElsewhere(mismatchError)
 		return
 	case e != nil && errorCode(e) == spec.CodeHeaderMismatch:
-		out.Observed(requirement)
+		out.MarkObserved(requirement)
 		judgeMismatchError(x, req, e, d, out)
 		return
 	case flaw == rules.VersionDiffers && e != nil && errorCode(e) == spec.CodeUnsupported:
 		d.Summary, d.Weight = "The server refuses different versions in header and body with -32022.", verdict.AtMostWarning
-		out.Deviates(d) // either version may be unsupported, and the order of the checks is not specified
+		out.Report(d) // either version may be unsupported, and the order of the checks is not specified
 		return
 	case !v.isMethodServed(req.Message.Method):
-		out.Unclear(requirement, "the server refused the request ("+x.describeStatus()+"), and served no "+req.Message.Method+" with matching headers")
+		out.MarkUnclear(requirement, "the server refused the request ("+x.describeStatus()+"), and served no "+req.Message.Method+" with matching headers")
 		return
 	}
-	out.ReportedElsewhere(requirement)
+	out.MarkReportedElsewhere(requirement)
 	d.Requirement = mismatchError
 	switch {
 	case e != nil:
@@ -151,7 +151,7 @@ func (v *view) judgeMismatch(x *exchange, req *rules.Request, flaw rules.HeaderF
 	default:
 		d.Summary = "The server refuses mismatched headers, but not with status 400."
 	}
-	out.Deviates(d)
+	out.Report(d)
 }
 
 // judgeMismatchError judges an error -32020 by its status and its id.
@@ -164,10 +164,10 @@ func judgeMismatchError(x *exchange, req *rules.Request, e *wire.Message, d verd
 		d.Summary, d.Weight = "The server's error -32020 does not have the id of the request.", verdict.AtMostWarning
 		d.Permitted += " and the id of the request"
 	default:
-		out.Observed(mismatchError)
+		out.MarkObserved(mismatchError)
 		return
 	}
-	out.Deviates(d)
+	out.Report(d)
 }
 
 // isMethodServed reports whether the server served some request of this method with matching
@@ -206,7 +206,7 @@ func judgeAcceptableHeaders(v *view, out *rules.Reporter) {
 			return
 		}
 		if x.ResponseHead().Has(sessionHeader) && v.s.IsStatelessOnly() {
-			out.Deviates(verdict.Deviation{
+			out.Report(verdict.Deviation{
 				Requirement: sessionIgnored, Summary: "The server assigns a session id in a revision without sessions.",
 				Permitted: "no Mcp-Session-Id in responses", Seen: rules.Excerpt(x.ResponseHead().Describe(sessionHeader)), At: x.positions(),
 			})
@@ -216,7 +216,7 @@ func judgeAcceptableHeaders(v *view, out *rules.Reporter) {
 			v.judgeMatchingHeaders(x, req, out)
 		case len(flaws) == 1 && flawRequirements[flaws[0]] != "":
 			if e := x.errorIn(); e != nil && errorCode(e) == spec.CodeHeaderMismatch {
-				out.Observed(codeMeaning)
+				out.MarkObserved(codeMeaning)
 			}
 		case len(flaws) == 1:
 			v.judgeMeaninglessHeader(x, req, flaws[0], out)
@@ -241,8 +241,9 @@ func mayBePadded(head []byte) bool {
 	return bytes.HasSuffix(head, []byte(" "))
 }
 
-// oddForms returns the requirements on unusual but valid forms that the headers of a request have.
-func (v *view) oddForms(x *exchange, req *rules.Request) []string {
+// oddFormRequirements returns the requirements on unusual but valid forms that the headers of a
+// request have.
+func (v *view) oddFormRequirements(x *exchange, req *rules.Request) []string {
 	var out []string
 	head := x.RequestHead()
 	if headers.IsEncoded(head.Get(headers.Name)) {
@@ -274,9 +275,9 @@ func (v *view) lacksArgument(req *rules.Request) bool {
 	return v.hasArgument(req, headers.Argument.IsMissingIn)
 }
 
-// hasUnmirrored reports whether a call has an argument with a value that a header should mirror and
-// cannot, such as an object. The server may find that the header is missing.
-func (v *view) hasUnmirrored(req *rules.Request) bool {
+// hasUnmirroredArgument reports whether a call has an argument with a value that a header should
+// mirror and cannot, such as an object. The server may find that the header is missing.
+func (v *view) hasUnmirroredArgument(req *rules.Request) bool {
 	return v.hasArgument(req, func(a headers.Argument, arguments jsontext.Value) bool {
 		return a.ValueIn(arguments) == nil && !a.IsMissingIn(arguments)
 	})
@@ -329,17 +330,17 @@ var oddFormRefused = map[string]string{
 // judgeMatchingHeaders judges a request whose headers match. If several of their forms are unusual,
 // a refusal shows nothing about any of them.
 func (v *view) judgeMatchingHeaders(x *exchange, req *rules.Request, out *rules.Reporter) {
-	if req.UnlistedTool || v.hasUnmirrored(req) {
+	if req.UnlistedTool || v.hasUnmirroredArgument(req) {
 		return // the server may require headers that the client could not know or send
 	}
-	odd := v.oddForms(x, req)
+	odd := v.oddFormRequirements(x, req)
 	e := x.errorIn()
 	name, _ := headers.NameOf(req.Message)
 	// If the name is missing or empty, a server may find that Mcp-Name is missing.
 	if e == nil || errorCode(e) != spec.CodeHeaderMismatch || headers.RequiresNameHeader(req.Message.Method) && name == "" {
 		if e == nil && x.Succeeded() {
 			for _, requirement := range odd {
-				out.Observed(requirement)
+				out.MarkObserved(requirement)
 			}
 		}
 		return
@@ -355,11 +356,11 @@ func (v *view) judgeMatchingHeaders(x *exchange, req *rules.Request, out *rules.
 	case 1:
 		d.Requirement, d.Summary = odd[0], oddFormRefused[odd[0]]
 		d.Fix = ""
-		out.ReportedElsewhere(codeMeaning)
+		out.MarkReportedElsewhere(codeMeaning)
 	default:
 		return
 	}
-	out.Deviates(d)
+	out.Report(d)
 }
 
 // judgeMeaninglessHeader judges a request with a header that has no meaning in this era. A server
@@ -369,11 +370,11 @@ func (v *view) judgeMeaninglessHeader(x *exchange, req *rules.Request, flaw rule
 	switch {
 	case requirement == "", requirement != paramIgnored && !v.s.IsStatelessOnly():
 	case x.isAccepted():
-		out.Observed(requirement)
+		out.MarkObserved(requirement)
 	case !v.isMethodServed(req.Message.Method):
-		out.Unclear(requirement, "the server refused the request ("+x.describeStatus()+"), and served no "+req.Message.Method+" without the header")
+		out.MarkUnclear(requirement, "the server refused the request ("+x.describeStatus()+"), and served no "+req.Message.Method+" without the header")
 	default:
-		out.Deviates(verdict.Deviation{
+		out.Report(verdict.Deviation{
 			Requirement: requirement, Summary: "The server refuses a request because of a header that it should ignore.",
 			Permitted: "the response that the request gets without the header", Seen: x.describeSeen(), At: x.positions(),
 		})

@@ -69,9 +69,9 @@ func (v *view) judgeForeignOrigin(x *exchange, out *rules.Reporter) {
 	if !(x.Method() == "GET" && x.Status() == 403 && v.isServedWithoutForeignOrigin(x)) && !v.isInterpretable(x, out, validated, originInvalid) {
 		return
 	}
-	out.Observed(validated)
+	out.MarkObserved(validated)
 	if x.Status() == 403 {
-		out.Observed(originInvalid)
+		out.MarkObserved(originInvalid)
 		judgeForbiddenBody(x, out)
 		return
 	}
@@ -81,14 +81,14 @@ func (v *view) judgeForeignOrigin(x *exchange, out *rules.Reporter) {
 		d.Weight = max(d.Weight, verdict.AtMostWarning)
 		d.Summary = "The server refuses a malformed Origin, but not with 403."
 	}
-	out.Deviates(d)
+	out.Report(d)
 }
 
 // judgeServedForeignOrigin judges a request that was served despite a foreign Origin. An Origin
 // that no browser sends shows less, and shows nothing new if the server also accepts valid foreign
 // Origins.
 func (v *view) judgeServedForeignOrigin(x *exchange, d verdict.Deviation, out *rules.Reporter) {
-	out.ReportedElsewhere(originInvalid)
+	out.MarkReportedElsewhere(originInvalid)
 	d.Summary = "The server accepts a request with another host's Origin."
 	if isMalformedOrigin(x.RequestHead().Get("Origin")) {
 		d.Weight = max(d.Weight, verdict.AtMostWarning)
@@ -99,7 +99,7 @@ func (v *view) judgeServedForeignOrigin(x *exchange, d verdict.Deviation, out *r
 			return
 		}
 	}
-	out.Deviates(d)
+	out.Report(d)
 }
 
 // isMalformedOrigin reports whether an Origin is neither null nor a scheme and host.
@@ -124,9 +124,9 @@ func judgeForbiddenBody(x *exchange, out *rules.Reporter) {
 	switch {
 	case m == nil:
 	case !m.ID.IsPresent() || m.ID.IsNull():
-		out.Observed(originBody)
+		out.MarkObserved(originBody)
 	default:
-		out.Deviates(verdict.Deviation{
+		out.Report(verdict.Deviation{
 			Requirement: originBody,
 			Summary:     "The server's error in the body of a 403 has an id.",
 			Permitted:   "an error without an id, or a body that is not a message",
@@ -140,12 +140,12 @@ func judgeForbiddenBody(x *exchange, out *rules.Reporter) {
 func (v *view) judgeAbsentOrigin(x *exchange, out *rules.Reporter) {
 	switch {
 	case x.Succeeded():
-		out.Observed(originAbsent)
+		out.MarkObserved(originAbsent)
 	case x.Status() != 403:
 	default:
 		for _, y := range v.all {
 			if y.RequestHead().Has("Origin") && y.Method() == x.Method() && y.Succeeded() && y.hasInitialize() == x.hasInitialize() {
-				out.Deviates(verdict.Deviation{
+				out.Report(verdict.Deviation{
 					Requirement: originAbsent,
 					Summary:     "The server refuses a request without an Origin.",
 					Permitted:   "a response: only browsers send Origin",

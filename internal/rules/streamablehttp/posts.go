@@ -67,25 +67,25 @@ func judgeWithoutRequests(v *view, out *rules.Reporter) {
 			weight = verdict.AtMostWarning
 		}
 		found := func(requirement, summary string) {
-			out.Deviates(verdict.Deviation{
+			out.Report(verdict.Deviation{
 				Requirement: requirement, Summary: summary, Permitted: "status 202 without a body, or an error status", Seen: x.describeSeen(), At: x.positions(),
 				Weight: weight,
 			})
 		}
 		switch {
 		case x.Refused():
-			out.Observed(rejectedStatus)
+			out.MarkObserved(rejectedStatus)
 			judgeRefusalBody(x, out)
 		case !x.Succeeded():
 		case x.errorIn() != nil:
 			found(rejectedStatus, "The server refuses a notification or response with a 2xx status.")
-			out.ReportedElsewhere(requirement)
+			out.MarkReportedElsewhere(requirement)
 		case x.Status() != 202:
 			found(requirement, "The server accepts a notification or response, but not with 202.")
 		case x.hasBody():
 			found(requirement, "The server's 202 for a notification or response has a body.")
 		default:
-			out.Observed(requirement)
+			out.MarkObserved(requirement)
 		}
 	}
 }
@@ -100,10 +100,10 @@ func judgeRefusalBody(x *exchange, out *rules.Reporter) {
 		}
 		plain = false
 		if m.IsError() && (!m.ID.IsPresent() || m.ID.IsNull()) {
-			out.Observed(rejectedBody)
+			out.MarkObserved(rejectedBody)
 			continue
 		}
-		out.Deviates(verdict.Deviation{
+		out.Report(verdict.Deviation{
 			Requirement: rejectedBody,
 			Summary:     "The server's refusal has a body that is not an error without id.",
 			Permitted:   "an error without an id, or a body that is not a message",
@@ -111,7 +111,7 @@ func judgeRefusalBody(x *exchange, out *rules.Reporter) {
 		})
 	}
 	if plain {
-		out.Observed(rejectedBody)
+		out.MarkObserved(rejectedBody)
 	}
 }
 
@@ -124,9 +124,9 @@ func judgePosts(v *view, out *rules.Reporter) {
 		media := x.ResponseHead().MediaType()
 		if media == jsonType || media == transcript.EventStream {
 			if d, odd := x.unusualStatus(); odd {
-				out.Deviates(d)
+				out.Report(d)
 			} else {
-				out.Observed(contentType)
+				out.MarkObserved(contentType)
 			}
 			if media == jsonType && x.HowEnded() == transcript.Complete {
 				v.judgeJSONBody(x, out)
@@ -141,7 +141,7 @@ func judgePosts(v *view, out *rules.Reporter) {
 		if !x.hasBody() {
 			d.Summary = "The server answers a request without a body."
 		}
-		out.Deviates(d)
+		out.Report(d)
 	}
 }
 
@@ -172,7 +172,7 @@ func (v *view) needsNoResponse(x *exchange) bool {
 // judgeJSONBody judges a complete JSON body.
 func (v *view) judgeJSONBody(x *exchange, out *rules.Reporter) {
 	found := func(summary string, at []int) {
-		out.Deviates(verdict.Deviation{
+		out.Report(verdict.Deviation{
 			Requirement: singleObject, Summary: summary, Permitted: "one JSON object, the response to the request", Seen: x.describeSeen(), At: at,
 		})
 	}
@@ -194,22 +194,22 @@ func (v *view) judgeJSONBody(x *exchange, out *rules.Reporter) {
 	case f.Has(wire.TrailingText):
 		summary = "The server's JSON body has more than one value."
 	case f.Batch && !v.revision.HasBatches(): // base.batch-not-emitted
-		out.ReportedElsewhere(singleObject)
+		out.MarkReportedElsewhere(singleObject)
 		return
 	case f.Batch && !posted:
 		summary = "The server answers a single request with an array."
 	case f.Batch:
-		out.Observed(singleObject)
+		out.MarkObserved(singleObject)
 		return
 	case f.Messages[0].Kind == wire.Request || f.Messages[0].Kind == wire.Notification:
 		summary = "The server's JSON body is a request or a notification."
 	case f.Messages[0].Kind == wire.Invalid && f.Messages[0].Has("jsonrpc"), !belongsToExchange(x, &f.Messages[0]):
-		out.ReportedElsewhere(singleObject) // base rules judge ids and shapes
+		out.MarkReportedElsewhere(singleObject) // base rules judge ids and shapes
 		return
 	case f.Messages[0].Kind == wire.Invalid:
 		summary = "The server's JSON body is not a JSON-RPC message."
 	default:
-		out.Observed(singleObject)
+		out.MarkObserved(singleObject)
 		return
 	}
 	found(summary, positionsOf(x.Request, x.Sent, x.Response, e))
@@ -228,10 +228,10 @@ func judgeBatchResponse(x *exchange, out *rules.Reporter) {
 		}
 	}
 	if missing == 0 {
-		out.Observed(batchComplete)
+		out.MarkObserved(batchComplete)
 		return
 	}
-	out.Deviates(verdict.Deviation{
+	out.Report(verdict.Deviation{
 		Requirement: batchComplete,
 		Summary:     "The server's answer to a batch lacks responses.",
 		Permitted:   "one response for each request of the batch",
@@ -251,9 +251,9 @@ func judgeAcceptHeader(v *view, out *rules.Reporter) {
 		switch {
 		case !x.isPost() || x.flaws&^noVersion != 0:
 		case x.Succeeded():
-			out.Observed(acceptBoth)
+			out.MarkObserved(acceptBoth)
 		case x.Status() == 406:
-			out.Deviates(verdict.Deviation{
+			out.Report(verdict.Deviation{
 				Requirement: acceptBoth,
 				Summary:     "The server refuses an Accept that lists both types with 406.",
 				Permitted:   "a response of either type",
@@ -276,17 +276,17 @@ func judgeUnparsable(v *view, out *rules.Reporter) {
 		switch {
 		case x.Succeeded() && m != nil:
 			d.Summary = "The server refuses a body that is not JSON with a 2xx status."
-			out.Deviates(d)
+			out.Report(d)
 		case x.Succeeded():
 			d.Summary = "The server accepts a body that is not JSON."
-			out.Deviates(d)
+			out.Report(d)
 		case m != nil && v.s.Era() == spec.Stateless && errorCode(m) == spec.CodeHeaderMismatch: // headers can't match such a body
-			out.Observed(parseErrorHTTP)
+			out.MarkObserved(parseErrorHTTP)
 		case m != nil && x.Status() == 400 && errorCode(m) != spec.CodeParse:
 			d.Summary = "The server refuses a body that is not JSON, but not with -32700."
-			out.Deviates(d)
+			out.Report(d)
 		case x.Refused():
-			out.Observed(parseErrorHTTP)
+			out.MarkObserved(parseErrorHTTP)
 		}
 	}
 }

@@ -61,7 +61,7 @@ func judgeEventIDs(v *view, out *rules.Reporter) {
 		known, seen := first[at]
 		if !seen {
 			first[at] = p
-			out.Observed(eventIDUnique)
+			out.MarkObserved(eventIDUnique)
 			continue
 		}
 		same := bytes.Equal(known.sse.Data, p.sse.Data)
@@ -72,7 +72,7 @@ func judgeEventIDs(v *view, out *rules.Reporter) {
 		if gets && (len(p.sse.Data) == 0 || len(known.sse.Data) == 0 && known.Exchange != p.Exchange) {
 			continue // an id that marks a position in the same stream, sent again when the client reopened it; connections may overtake each other
 		}
-		out.Deviates(verdict.Deviation{
+		out.Report(verdict.Deviation{
 			Requirement: eventIDUnique,
 			Summary:     "The server uses an event id twice.",
 			Permitted:   "ids that are unique over all streams of the session",
@@ -127,7 +127,7 @@ func judgeResumptions(v *view, out *rules.Reporter) {
 		}
 		if x.isStreamOpened() {
 			if origin.Method() == "POST" {
-				out.Observed(resumeViaGet)
+				out.MarkObserved(resumeViaGet)
 			}
 			v.judgeReplayed(x, origin, id, out)
 			continue
@@ -171,7 +171,7 @@ func (v *view) judgeNotResumed(x, origin *exchange, id string, out *rules.Report
 		d.Summary, d.Weight = "The server sends event ids, but refuses to resume with 405.", verdict.OnlyNote
 		d.Permitted = "an event stream, or 405, because resending missed messages is optional"
 	}
-	out.Deviates(d)
+	out.Report(d)
 }
 
 // earlyClose returns the end of the connection that delivered the event with this id, if the server
@@ -199,7 +199,7 @@ func (v *view) judgeReplayed(x, origin *exchange, last string, out *rules.Report
 		}
 		if v.isForeignTo(p, x, origin) {
 			clean = false
-			out.Deviates(verdict.Deviation{
+			out.Report(verdict.Deviation{
 				Requirement: noCross,
 				Summary:     "The server resumes a stream with messages of another one.",
 				Permitted:   "the later messages of the named event's stream",
@@ -209,7 +209,7 @@ func (v *view) judgeReplayed(x, origin *exchange, last string, out *rules.Report
 		}
 		if fresh && p.sse.ID != "" && old[p.sse.ID] {
 			fresh = false
-			out.Deviates(verdict.Deviation{
+			out.Report(verdict.Deviation{
 				Requirement: replay,
 				Summary:     "The server resumes a stream before the event that the client named.",
 				Permitted:   "the events after it",
@@ -219,10 +219,10 @@ func (v *view) judgeReplayed(x, origin *exchange, last string, out *rules.Report
 		}
 	}
 	if clean {
-		out.Observed(noCross)
+		out.MarkObserved(noCross)
 	}
 	if fresh {
-		out.Observed(replay)
+		out.MarkObserved(replay)
 	}
 }
 
@@ -270,7 +270,7 @@ func (v *view) isForeignTo(p streamEvent, x, origin *exchange) bool {
 		}
 		return len(v.s.RequestsWithID(m.ID)) > 0
 	}
-	owner, _ := v.progressOf(p)
+	owner, _ := v.requestOfProgress(p)
 	return owner != nil && owner.Event.Exchange != origin.Number && origin.Method() == "POST"
 }
 
@@ -283,25 +283,25 @@ func judgeBroadcasts(v *view, out *rules.Reporter) {
 		for _, p := range x.events {
 			first, twice := v.earlierDelivery(p)
 			if twice {
-				out.Deviates(verdict.Deviation{
+				out.Report(verdict.Deviation{
 					Requirement: noBroadcast,
 					Summary:     "The server sends a message on two streams.",
 					Permitted:   "each message on only one stream",
 					Seen:        rules.Excerpt(p.Raw),
 					At:          positionsOf(first.Event, p.Event),
 				})
-			} else if !several && p.Kind == transcript.Received && v.areOthersOpen(x, p.Seq) {
+			} else if !several && p.Kind == transcript.Received && v.hasOtherOpenStream(x, p.Seq) {
 				several = true
-				out.Observed(noBroadcast)
+				out.MarkObserved(noBroadcast)
 			}
 		}
 	}
 }
 
-// areOthersOpen reports whether another stream of the session was open at a position. The later of
-// the two must have been requested when the earlier one was open: whether the responses to a burst
-// of requests overlap is chance.
-func (v *view) areOthersOpen(x *exchange, at int) bool {
+// hasOtherOpenStream reports whether another stream of the session was open at a position. The
+// later of the two must have been requested when the earlier one was open: whether the responses to
+// a burst of requests overlap is chance.
+func (v *view) hasOtherOpenStream(x *exchange, at int) bool {
 	for _, y := range v.all {
 		if y != x && y.session == x.session && y.isOpenAt(at) && (x.isOpenAt(y.Request.Seq) || y.isOpenAt(x.Request.Seq)) {
 			return true

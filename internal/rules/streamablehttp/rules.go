@@ -14,7 +14,7 @@ func Rules() []rules.Rule {
 	return slices.Concat(
 		postRules(),
 		streamRules(),
-		getRules(),
+		httpGetRules(),
 		resumeRules(),
 		sessionRules(),
 		versionRules(),

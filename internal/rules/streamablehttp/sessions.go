@@ -154,20 +154,20 @@ func judgeSessionIDs(v *view, out *rules.Reporter) {
 			if id == "" {
 				d.Weight, d.Summary, d.Seen = verdict.AtMostWarning, "The server's session id is empty.", "a header without a value"
 			}
-			out.Deviates(d)
+			out.Report(d)
 			continue
 		}
-		out.Observed(sessionCharset)
+		out.MarkObserved(sessionCharset)
 		d.Requirement, d.Permitted = sessionUnique, "unique ids that cannot be guessed, such as random UUIDs"
 		switch other := first[id]; {
 		case other != nil && !x.RequestHead().Has(sessionHeader):
 			d.At, d.Summary = positionsOf(other.Response, x.Request, x.Response), "The server gives two sessions the same id."
-			out.Deviates(d)
+			out.Report(d)
 		case idStrength(id) < minStrength:
 			d.Summary = "The server's session id is short enough to be guessed."
-			out.Deviates(d)
+			out.Report(d)
 		default:
-			out.Observed(sessionUnique)
+			out.MarkObserved(sessionUnique)
 			if other == nil {
 				strong, last = append(strong, id), x
 			}
@@ -176,7 +176,7 @@ func judgeSessionIDs(v *view, out *rules.Reporter) {
 	}
 	if areSequential(strong) {
 		n := len(strong)
-		out.Deviates(verdict.Deviation{
+		out.Report(verdict.Deviation{
 			Requirement: sessionUnique,
 			Summary:     "The server numbers its sessions, so their ids can be guessed.",
 			Permitted:   "unique ids that cannot be guessed, such as random UUIDs",
@@ -206,7 +206,7 @@ func idStrength(id string) float64 {
 func judgeSessionStatus(v *view, out *rules.Reporter) {
 	for _, x := range v.all {
 		if x.flaws == endedSession && v.isUnanswered(x) && !x.hasInitialize() {
-			out.Deviates(verdict.Deviation{
+			out.Report(verdict.Deviation{
 				Requirement: sessionTerminated,
 				Summary:     "The server does not answer a request of an ended session.",
 				Permitted:   "status 404",
@@ -243,9 +243,9 @@ func (v *view) judgeWithoutSession(x *exchange, out *rules.Reporter) {
 	case !x.Refused() || x.Status() == 405 && x.Method() != "POST":
 	case !v.isInterpretable(x, out, sessionRequired):
 	case x.Status() == 400:
-		out.Observed(sessionRequired)
+		out.MarkObserved(sessionRequired)
 	default:
-		out.Deviates(verdict.Deviation{
+		out.Report(verdict.Deviation{
 			Requirement: sessionRequired,
 			Summary:     "The server refuses a missing session id, but not with 400.",
 			Permitted:   "status 400, or a normal response",
@@ -264,7 +264,7 @@ func (v *view) judgeGetWithoutSession(x *exchange, out *rules.Reporter) {
 	if refused == nil || c.announced != nil || v.missingEndpoint(c) == nil {
 		return
 	}
-	out.Deviates(verdict.Deviation{
+	out.Report(verdict.Deviation{
 		Requirement: sessionRequired,
 		Summary:     "The server opens a stream for a GET without a session id.",
 		Permitted:   "status 400, or the stream of HTTP+SSE, which announces its endpoint",
@@ -289,7 +289,7 @@ func (v *view) judgeEndedSession(x *exchange, out *rules.Reporter) {
 	case x.Method() == "DELETE" && x.Succeeded(): // DELETE is idempotent: the session has ended
 	case !x.isAccepted() && !v.isInterpretable(x, out, sessionTerminated):
 	case x.Status() == 404:
-		out.Observed(sessionTerminated)
+		out.MarkObserved(sessionTerminated)
 	default:
 		d := verdict.Deviation{
 			Requirement: sessionTerminated,
@@ -300,7 +300,7 @@ func (v *view) judgeEndedSession(x *exchange, out *rules.Reporter) {
 		if x.isAccepted() {
 			d.Summary = "The server serves a request of an ended session."
 		}
-		out.Deviates(d)
+		out.Report(d)
 	}
 }
 
@@ -314,7 +314,7 @@ func (v *view) judgeUnknownSession(x *exchange, out *rules.Reporter) {
 	switch {
 	case !assigns || x.Method() != "POST" || x.hasInitialize():
 	case x.isAccepted():
-		out.Deviates(verdict.Deviation{
+		out.Report(verdict.Deviation{
 			Requirement: sessionUnknown,
 			Weight:      verdict.OnlyNote, // the specification does not mention such ids
 			Summary:     "The server serves a request with an invented session id.",
@@ -322,7 +322,7 @@ func (v *view) judgeUnknownSession(x *exchange, out *rules.Reporter) {
 			Seen:        x.describeSeen(), At: x.positions(),
 		})
 	case (x.Status() == 404 || x.Status() == 400) && v.isInterpretable(x, out, sessionUnknown):
-		out.Observed(sessionUnknown)
+		out.MarkObserved(sessionUnknown)
 	}
 }
 
@@ -330,13 +330,13 @@ func (v *view) judgeUnknownSession(x *exchange, out *rules.Reporter) {
 // responds with 404.
 func (v *view) judgeDelete(x *exchange, out *rules.Reporter) {
 	if x.Succeeded() || x.Status() == 405 {
-		out.Observed(sessionDelete)
+		out.MarkObserved(sessionDelete)
 		return
 	}
 	if x.Status() == 404 && !v.isSessionServedAfter(x) {
 		return
 	}
-	out.Deviates(verdict.Deviation{
+	out.Report(verdict.Deviation{
 		Requirement: sessionDelete,
 		Summary:     "The server neither ends the session on DELETE nor answers 405.",
 		Permitted:   "a success status, or 405",
@@ -355,11 +355,11 @@ func (x *exchange) hasErrorWithID() bool {
 func judgeBareInitialize(x *exchange, out *rules.Reporter) {
 	switch {
 	case x.Succeeded():
-		out.Observed(sessionless)
+		out.MarkObserved(sessionless)
 	case x.Status() < 400 || x.Status() >= 500 || x.hasErrorWithID():
 	case x.Status() == 404 || x.Status() == 405 || x.Status() == 406: // there is no such endpoint, or the status is about Accept
 	default:
-		out.Deviates(verdict.Deviation{
+		out.Report(verdict.Deviation{
 			Requirement: sessionless,
 			Summary:     "The server refuses initialize without session and version headers.",
 			Permitted:   "a response; both headers are required only later",

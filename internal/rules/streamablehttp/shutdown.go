@@ -25,7 +25,7 @@ func judgeShutdown(v *view, out *rules.Reporter) {
 		if closed != nil && x.Request.Seq > closed.End.Seq && !v.s.Signalled {
 			switch {
 			case x.HowEnded() == transcript.Unreachable:
-				out.Deviates(verdict.Deviation{
+				out.Report(verdict.Deviation{
 					Requirement: shutdownHTTP,
 					Summary:     "The server is unreachable after the client closed a connection.",
 					Permitted:   "a server that continues to serve other and new connections",
@@ -34,7 +34,7 @@ func judgeShutdown(v *view, out *rules.Reporter) {
 				})
 				return
 			case x.Succeeded():
-				out.Observed(shutdownHTTP)
+				out.MarkObserved(shutdownHTTP)
 			}
 		}
 	}
@@ -66,7 +66,7 @@ func (v *view) judgeAfterDrop(out *rules.Reporter) {
 		if len(own) != 1 || v.hasSharedEndpoint(own[0]) || own[0].End == nil || own[0].End.How != transcript.Dropped || on == nil || on.Method() != "GET" || on.Request.Seq < own[0].End.Seq {
 			continue
 		}
-		out.Deviates(verdict.Deviation{
+		out.Report(verdict.Deviation{
 			Requirement: shutdownHTTP,
 			Summary:     "The server sends a closed stream's response on a new stream.",
 			Permitted:   "on a new stream, only messages of the new connection",

@@ -125,7 +125,7 @@ func judgeEndpoints(v *view, out *rules.Reporter) {
 			continue
 		}
 		if x.ResponseHead().MediaType() != transcript.EventStream {
-			out.Deviates(verdict.Deviation{
+			out.Report(verdict.Deviation{
 				Requirement: legacyMediaType,
 				Summary:     "The server's stream is not of type text/event-stream.",
 				Permitted:   "text/event-stream, with or without parameters",
@@ -133,7 +133,7 @@ func judgeEndpoints(v *view, out *rules.Reporter) {
 			})
 			continue
 		}
-		out.Observed(legacyMediaType)
+		out.MarkObserved(legacyMediaType)
 	}
 	for _, c := range v.channels() {
 		v.judgeAnnouncement(c, out)
@@ -146,32 +146,32 @@ func (v *view) judgeAnnouncement(c *channel, out *rules.Reporter) {
 		if e := v.missingEndpoint(c); e != nil {
 			d.Summary, d.Seen = "The server's stream has no endpoint event.", "no endpoint event"
 			d.At = append(d.At, e.Seq)
-			out.Deviates(d)
+			out.Report(d)
 		}
 		return
 	}
 	d.Seen, d.At = rules.Excerpt(c.announced.sse.Data), positionsOf(c.Request, c.Response, c.announced.Event)
 	if _, ok := endpointURL(c.announced.sse.Data); !ok {
 		d.Summary = "The server's endpoint event is not a URI."
-		out.Deviates(d)
+		out.Report(d)
 		return
 	}
-	out.Observed(endpointEvent)
+	out.MarkObserved(endpointEvent)
 	if c.foreign {
 		d.Requirement, d.Summary, d.Permitted = endpointOrigin, "The server's endpoint event names another host.", "a URI with scheme, host and port of the stream"
-		out.Deviates(d)
+		out.Report(d)
 	} else {
-		out.Observed(endpointOrigin)
+		out.MarkObserved(endpointOrigin)
 	}
 	for _, p := range c.events {
 		if p.Seq < c.announced.Seq && p.sse.HasData && p.sse.IsComplete() {
 			d.Requirement, d.Summary, d.Permitted = endpointFirst, "The server sends another event before the endpoint event.", "the endpoint event before all others; comments do not count"
 			d.Seen, d.At = rules.Excerpt(p.Stream), positionsOf(c.Request, p.Event, c.announced.Event)
-			out.Deviates(d)
+			out.Report(d)
 			return
 		}
 	}
-	out.Observed(endpointFirst)
+	out.MarkObserved(endpointFirst)
 }
 
 // missingEndpoint returns the event that shows that no endpoint is announced: the end of the
@@ -228,16 +228,16 @@ func (v *view) judgeLegacyPost(x *exchange, out *rules.Reporter) {
 	d := verdict.Deviation{Requirement: acceptsPost, Permitted: "a success status", Seen: x.describeSeen(), At: x.positions()}
 	switch {
 	case x.Succeeded():
-		out.Observed(twoEndpoints)
-		out.Observed(acceptsPost)
+		out.MarkObserved(twoEndpoints)
+		out.MarkObserved(acceptsPost)
 	case x.Status() == 404 || x.Status() == 405 || x.Status() == 501:
 		d.Requirement, d.Summary = twoEndpoints, "The server's announced endpoint does not accept POST."
-		out.Deviates(d)
-		out.ReportedElsewhere(acceptsPost)
+		out.Report(d)
+		out.MarkReportedElsewhere(acceptsPost)
 	case x.Status() == 408 || x.Status() == 411 || x.Status() == 413: // HTTP permits refusing a body by its form
 	case x.Refused() && x.givesNoReasonToRefuse() && !v.s.Sent.MayBeRefused(x.Sent):
 		d.Summary = "The server refuses a message at the endpoint that it announced."
-		out.Deviates(d)
+		out.Report(d)
 	}
 }
 
@@ -262,10 +262,10 @@ func (x *exchange) givesNoReasonToRefuse() bool {
 // judgePostToClosed judges a POST to the endpoint of a closed stream.
 func judgePostToClosed(x *exchange, c *channel, out *rules.Reporter) {
 	if !x.Succeeded() {
-		out.Observed(closedRefused)
+		out.MarkObserved(closedRefused)
 		return
 	}
-	out.Deviates(verdict.Deviation{
+	out.Report(verdict.Deviation{
 		Requirement: closedRefused,
 		Summary:     "The server accepts a message for a stream that is closed.",
 		Permitted:   "an error status",
@@ -284,7 +284,7 @@ func judgeLegacyMessages(v *view, out *rules.Reporter) {
 				continue
 			}
 			if p.sse.Type != "" && p.sse.Type != "message" {
-				out.Deviates(verdict.Deviation{
+				out.Report(verdict.Deviation{
 					Requirement: messageEvents,
 					Summary:     "The server sends a message as an event of another type.",
 					Permitted:   "the event type message, explicit or by default",
@@ -293,7 +293,7 @@ func judgeLegacyMessages(v *view, out *rules.Reporter) {
 				})
 				continue
 			}
-			out.Observed(messageEvents)
+			out.MarkObserved(messageEvents)
 		}
 	}
 	for _, req := range v.s.ClientRequests() {
@@ -308,7 +308,7 @@ func (v *view) judgeResponseStream(x *exchange, req *rules.Request, out *rules.R
 	e := req.Responses[0].Event
 	if e.Exchange == x.Number {
 		if e.Stream == nil && x.Succeeded() && req.Responses[0].Kind == wire.Response {
-			out.Deviates(verdict.Deviation{
+			out.Report(verdict.Deviation{
 				Requirement: messageEvents,
 				Summary:     "The server answers a request in the HTTP response to its POST.",
 				Permitted:   "the response as a message event on the stream",
@@ -322,10 +322,10 @@ func (v *view) judgeResponseStream(x *exchange, req *rules.Request, out *rules.R
 		return
 	}
 	if e = v.misdirectedResponse(own[0], req); e == nil {
-		out.Observed(ownStream)
+		out.MarkObserved(ownStream)
 		return
 	}
-	out.Deviates(verdict.Deviation{
+	out.Report(verdict.Deviation{
 		Requirement: ownStream,
 		Summary:     "The server sends a response on another stream than its endpoint's.",
 		Permitted:   "the stream on which the endpoint was announced",

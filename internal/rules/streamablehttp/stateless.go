@@ -60,22 +60,22 @@ func judgeMethodStatus(v *view, out *rules.Reporter) {
 		switch unknown := e != nil && errorCode(e) == spec.CodeMethodNotFound; {
 		case x.Status() == 405:
 			d.Requirement, d.Summary, d.Permitted = endpointPost, "The server refuses POST at its endpoint.", "POST for every request"
-			out.Deviates(d)
+			out.Report(d)
 			return
 		case unknown && x.Status() == 404:
-			out.Observed(methodStatus)
+			out.MarkObserved(methodStatus)
 		case unknown:
 			d.Summary = "The server's error -32601 comes with a status other than 404."
-			out.Deviates(d)
+			out.Report(d)
 		case x.Status() == 404 && e == nil && v.servesTarget(x):
 			d.Summary = "The server answers 404 without a JSON-RPC error."
 			if !isLoopback(x.RequestHead().Get("Host")) {
 				d.Weight = verdict.AtMostWarning // it may come from a proxy in front
 			}
-			out.Deviates(d)
+			out.Report(d)
 		}
 		if x.Succeeded() {
-			out.Observed(endpointPost)
+			out.MarkObserved(endpointPost)
 		}
 	})
 }
@@ -98,9 +98,9 @@ func judgeOtherMethods(v *view, out *rules.Reporter) {
 		switch {
 		case requirement == "" || x.Response == nil || isAmbiguousStatus(x.Status()):
 		case x.Status() == 405:
-			out.Observed(requirement)
+			out.MarkObserved(requirement)
 		default:
-			out.Deviates(verdict.Deviation{
+			out.Report(verdict.Deviation{
 				Requirement: requirement, Summary: "The server answers " + x.Method() + " with a status other than 405.",
 				Permitted: "status 405, because this revision has only POST", Seen: x.describeSeen(), At: x.positions(),
 			})
@@ -124,7 +124,7 @@ func (v *view) forEachOwnStream(visit func(x *exchange, req *rules.Request)) {
 func judgeStreamForm(v *view, out *rules.Reporter) {
 	v.forEachOwnStream(func(x *exchange, _ *rules.Request) {
 		if x.ResponseHead().Get("X-Accel-Buffering") == "no" {
-			out.Observed(noBuffering)
+			out.MarkObserved(noBuffering)
 		} else {
 			d := verdict.Deviation{
 				Requirement: noBuffering, Summary: "The server's event stream lacks X-Accel-Buffering: no.", Permitted: "the header X-Accel-Buffering: no",
@@ -133,20 +133,20 @@ func judgeStreamForm(v *view, out *rules.Reporter) {
 			if !isLoopback(x.RequestHead().Get("Host")) {
 				d.Weight = verdict.OnlyNote // a proxy in front may have removed the header
 			}
-			out.Deviates(d)
+			out.Report(d)
 		}
 		for _, p := range x.events {
 			if p.sse.ID == "" {
 				continue
 			}
-			out.Deviates(verdict.Deviation{
+			out.Report(verdict.Deviation{
 				Requirement: notResumable, Summary: "The server's events have ids, which this revision does not define.", Permitted: "events without ids: streams can't be resumed",
 				Seen: rules.Excerpt(p.Stream), At: positionsOf(x.Request, x.Response, p.Event),
 			})
 			return
 		}
 		if len(x.events) > 0 {
-			out.Observed(notResumable)
+			out.MarkObserved(notResumable)
 		}
 	})
 }
@@ -171,25 +171,25 @@ func (v *view) judgeOwner(x *exchange, req *rules.Request, p streamEvent, m *wir
 	d := verdict.Deviation{Permitted: "messages that belong to the request of the stream", Seen: rules.Excerpt(m.Raw), At: positionsOf(x.Request, x.Sent, p.Event)}
 	switch {
 	case m.Kind == wire.Notification && m.Method == spec.MethodProgress:
-		owner, _ := v.progressOf(p)
+		owner, _ := v.requestOfProgress(p)
 		switch owner {
 		case nil:
 		case req:
-			out.Observed(progressStream)
-			out.Observed(statelessRelated)
+			out.MarkObserved(progressStream)
+			out.MarkObserved(statelessRelated)
 		default:
 			d.Requirement, d.Summary = progressStream, "The server sends progress on the stream of another request."
 			d.At = positionsOf(x.Request, x.Sent, owner.Event, p.Event)
-			out.Deviates(d)
-			out.ReportedElsewhere(statelessRelated)
+			out.Report(d)
+			out.MarkReportedElsewhere(statelessRelated)
 		}
 	case m.Kind == wire.Notification && req.Message.Method != spec.MethodListen && v.isSubscribed(m.Method, p.Seq):
 		d.Requirement, d.Summary = statelessRelated, "The server sends a subscription's notification on another stream."
-		out.Deviates(d)
+		out.Report(d)
 	case m.Kind == wire.Response && !m.ID.Same(req.Message.ID) && len(v.s.RequestsWithID(m.ID)) == 1:
 		d.Requirement, d.Summary = statelessRelated, "The server sends the response of another request."
 		d.Weight = verdict.AtMostWarning // the requirement mentions only notifications
-		out.Deviates(d)
+		out.Report(d)
 	}
 }
 

@@ -168,10 +168,10 @@ func judgePriming(v *view, out *rules.Reporter) {
 				continue // comments or a retry field
 			}
 			if p.sse.ID != "" && len(p.sse.Data) == 0 {
-				out.Observed(primingEvent)
+				out.MarkObserved(primingEvent)
 				return
 			}
-			out.Deviates(verdict.Deviation{
+			out.Report(verdict.Deviation{
 				Requirement: primingEvent,
 				Summary:     "The server's POST stream begins without an id and empty data.",
 				Permitted:   "a first event with an id and empty data",
@@ -197,13 +197,13 @@ func judgeStreamEnds(v *view, out *rules.Reporter) {
 			return
 		}
 		found := func(summary, seen string, more ...int) {
-			out.Deviates(verdict.Deviation{
+			out.Report(verdict.Deviation{
 				Requirement: requirement, Summary: summary, Permitted: "the end of the stream after the last response",
 				Seen: seen, At: append(positionsOf(x.Request, x.Response, last), more...),
 			})
 		}
 		for _, p := range x.events {
-			if p.Seq > last.Seq && p.Kind == transcript.Received && !v.isCoveredElsewhere(p) {
+			if p.Seq > last.Seq && p.Kind == transcript.Received && !v.isJudgedByOtherRequirements(p) {
 				found("The server sends messages after the response on its stream.", rules.Excerpt(p.Raw), p.Seq)
 				return
 			}
@@ -211,7 +211,7 @@ func judgeStreamEnds(v *view, out *rules.Reporter) {
 		until := v.end
 		switch x.HowEnded() {
 		case transcript.Complete:
-			out.Observed(requirement)
+			out.MarkObserved(requirement)
 			return
 		case transcript.Dropped:
 			until = x.End.At
@@ -225,10 +225,10 @@ func judgeStreamEnds(v *view, out *rules.Reporter) {
 	})
 }
 
-// isCoveredElsewhere reports whether other requirements cover all messages of an event that came
-// after the response: a second response, or further progress; in the stateless era also log
-// messages and notifications of a subscription.
-func (v *view) isCoveredElsewhere(p streamEvent) bool {
+// isJudgedByOtherRequirements reports whether other requirements cover all messages of an event
+// that came after the response: a second response, or further progress; in the stateless era also
+// log messages and notifications of a subscription.
+func (v *view) isJudgedByOtherRequirements(p streamEvent) bool {
 	if p.IsCut() {
 		return true
 	}
@@ -247,13 +247,13 @@ func (v *view) isCoveredElsewhere(p streamEvent) bool {
 func judgeRelated(v *view, out *rules.Reporter) {
 	v.forEachStream(func(x *exchange) {
 		for _, p := range x.events {
-			owner, token := v.progressOf(p)
+			owner, token := v.requestOfProgress(p)
 			switch {
 			case owner == nil:
 			case owner.Event.Exchange == x.Number:
-				out.Observed(interimRelated)
+				out.MarkObserved(interimRelated)
 			default:
-				out.Deviates(verdict.Deviation{
+				out.Report(verdict.Deviation{
 					Requirement: interimRelated,
 					Summary:     "The server sends progress on the stream of another request.",
 					Permitted:   "messages that belong to the request of the stream",
@@ -265,10 +265,10 @@ func judgeRelated(v *view, out *rules.Reporter) {
 	})
 }
 
-// progressOf returns the request whose progress the event reports, and its token; nil if it is not
-// progress, or if several requests have the token. It skips tasks of 2025-11-25, which outlive
-// their request.
-func (v *view) progressOf(p streamEvent) (*rules.Request, string) {
+// requestOfProgress returns the request whose progress the event reports, and its token; nil if it
+// is not progress, or if several requests have the token. It skips tasks of 2025-11-25, which
+// outlive their request.
+func (v *view) requestOfProgress(p streamEvent) (*rules.Request, string) {
 	if p.Kind != transcript.Received || p.IsCut() || len(p.Frame.Messages) != 1 {
 		return nil, ""
 	}
@@ -295,7 +295,7 @@ func judgeStreamMessages(v *view, out *rules.Reporter) {
 				requirement, permitted = legacyUTF8, "JSON in UTF-8 as the data of a message event"
 			}
 			found := func(requirement, summary, fix string) {
-				out.Deviates(verdict.Deviation{
+				out.Report(verdict.Deviation{
 					Requirement: requirement, Summary: summary, Permitted: permitted,
 					Seen: rules.Excerpt(p.Raw), At: positionsOf(x.Request, x.Response, p.Event), Fix: fix,
 				})
@@ -310,7 +310,7 @@ func judgeStreamMessages(v *view, out *rules.Reporter) {
 			case !hasMessage(p.Frame):
 				found(jsonrpc20, "The server's message event is not a JSON-RPC message.", "Send only JSON-RPC messages as data, or nothing: data that is empty is permitted.")
 			default:
-				out.Observed(requirement)
+				out.MarkObserved(requirement)
 			}
 		}
 	}

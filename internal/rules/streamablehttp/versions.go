@@ -48,12 +48,12 @@ func (v *view) judgeInvalidVersion(x *exchange, out *rules.Reporter) {
 	case !v.isInterpretable(x, out, versionInvalid):
 		return
 	case x.Status() == 400:
-		out.Observed(versionInvalid)
+		out.MarkObserved(versionInvalid)
 		return
 	default:
 		d.Summary = "The server refuses an invalid version header, but not with 400."
 	}
-	out.Deviates(d)
+	out.Report(d)
 }
 
 // judgeMissingVersion judges requests without a version header in a session. A server without
@@ -62,9 +62,9 @@ func (v *view) judgeMissingVersion(x *exchange, out *rules.Reporter) {
 	switch {
 	case x.Method() != "POST":
 	case x.Succeeded():
-		out.Observed(versionDefault)
+		out.MarkObserved(versionDefault)
 	case x.Status() == 400 && x.session != "" && v.isSessionServedAfter(x) && v.isInterpretable(x, out, versionDefault):
-		out.Deviates(verdict.Deviation{
+		out.Report(verdict.Deviation{
 			Requirement: versionDefault,
 			Summary:     "The server refuses a session's request without a version header.",
 			Permitted:   "a response in the version that the session negotiated",

@@ -57,13 +57,13 @@ func (l *ledger) judgeCancelTerminal(t *task, q *taskRequest, out *rules.Reporte
 	}
 	switch {
 	case spec.Code(code) == spec.CodeInvalidParams:
-		out.Observed(cancelTerminal)
+		out.MarkObserved(cancelTerminal)
 	case q.succeeded():
 		d.Summary = "The server accepts tasks/cancel for a task that has ended."
-		out.Deviates(d)
+		out.Report(d)
 	case l.s.ServerDeclared("tasks.cancel"):
 		d.Summary = "The server refuses to cancel an ended task, but not with -32602."
-		out.Deviates(d)
+		out.Report(d)
 	}
 }
 
@@ -78,10 +78,10 @@ func (l *ledger) judgeCancel(t *task, q *taskRequest, out *rules.Reporter) bool 
 	if status, _ := wire.Text(q.reply.ResultAt("/status")); isKnownStatus(status) && status != cancelled {
 		d.Requirement, d.Summary = cancelBefore, "The server's tasks/cancel result does not have status cancelled."
 		d.Permitted, d.Seen, d.At = "the status "+cancelled, "the status "+status, q.positions()
-		out.Deviates(d)
+		out.Report(d)
 		return false
 	}
-	out.Observed(cancelBefore)
+	out.MarkObserved(cancelBefore)
 	for _, v := range t.observations {
 		if v.query == q || !isKnownStatus(v.status) || !l.isAfter(q.event, v) {
 			continue
@@ -90,16 +90,16 @@ func (l *ledger) judgeCancel(t *task, q *taskRequest, out *rules.Reporter) bool 
 		switch {
 		case v.status == cancelled:
 			if l.isPastNaturalEnd(t, v) {
-				out.Observed(cancelledStays)
+				out.MarkObserved(cancelledStays)
 			}
 		case isTerminal(v.status):
 			d.Requirement, d.Summary = cancelledStays, "The server's cancelled task changes its status."
-			out.Deviates(d)
+			out.Report(d)
 			return false
 		default:
 			d.Requirement, d.Summary = cancelBefore, "The server answers tasks/cancel before the task is cancelled."
-			out.Deviates(d)
-			out.ReportedElsewhere(cancelledStays)
+			out.Report(d)
+			out.MarkReportedElsewhere(cancelledStays)
 			return false
 		}
 	}
@@ -116,7 +116,7 @@ func (l *ledger) isPastNaturalEnd(t *task, v *observation) bool {
 	if t.call == nil || v.query == nil {
 		return false
 	}
-	takes := l.shortestPlainTime(t.call)
+	takes := l.shortestTimeWithoutTask(t.call)
 	return takes > 0 && v.query.request.Event.At >= t.call.event.At+takes
 }
 
@@ -130,15 +130,15 @@ func (l *ledger) judgeExecutionStops(t *task, q *taskRequest, out *rules.Reporte
 	ran, waited := false, false
 	for _, e := range l.progressMessages(t) {
 		ran = ran || e.Seq < q.event.Seq
-		if l.isLaterThanStop(q, e) {
-			out.ReportedElsewhere(cancelStops)
+		if l.isTooLateAfterCancel(q, e) {
+			out.MarkReportedElsewhere(cancelStops)
 		}
 	}
 	for _, s := range l.activityMessages(t) {
 		if s.Seq < q.event.Seq {
 			ran = true
-		} else if l.isLaterThanStop(q, s) {
-			out.Deviates(verdict.Deviation{
+		} else if l.isTooLateAfterCancel(q, s) {
+			out.Report(verdict.Deviation{
 				Requirement: cancelStops,
 				Summary:     "The server continues the work of a cancelled task.",
 				Permitted:   "an attempt to stop the task",
@@ -155,13 +155,13 @@ func (l *ledger) judgeExecutionStops(t *task, q *taskRequest, out *rules.Reporte
 		waited = len(req.Responses) > 0 && req.Responses[0].Event.Seq > q.event.Seq && (req.Responses[0].Event.At-q.event.At > stopTime || req.Responses[0].Event.At == 0)
 	}
 	if ran && waited {
-		out.Observed(cancelStops)
+		out.MarkObserved(cancelStops)
 	}
 }
 
-// isLaterThanStop reports whether an event of the execution came so long after the response to
+// isTooLateAfterCancel reports whether an event of the execution came so long after the response to
 // tasks/cancel that the execution has not stopped in time.
-func (l *ledger) isLaterThanStop(q *taskRequest, e *transcript.Event) bool {
+func (l *ledger) isTooLateAfterCancel(q *taskRequest, e *transcript.Event) bool {
 	return e.Seq > q.event.Seq && (e.At-q.event.At > stopTime || e.At == 0 && l.hasExchangeBetween(q.event, e))
 }
 
@@ -221,10 +221,10 @@ func (l *ledger) judgeCallCancellation(t *task, out *rules.Reporter) {
 				return
 			}
 			if v.status != cancelled {
-				out.Observed(useTasksCancel)
+				out.MarkObserved(useTasksCancel)
 				return
 			}
-			out.Deviates(verdict.Deviation{
+			out.Report(verdict.Deviation{
 				Requirement: useTasksCancel,
 				Summary:     "The server cancels a task because of notifications/cancelled.",
 				Permitted:   "a task that goes on: only tasks/cancel cancels it",

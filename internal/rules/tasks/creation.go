@@ -51,7 +51,7 @@ func creationRules() []rules.Rule {
 
 func (l *ledger) judgeCreation(c *call, out *rules.Reporter) {
 	object := createdTask(c.reply)
-	support := l.supportFor(c).tasks
+	support := l.taskSupportFor(c).tasks
 	runs := support == optional || support == required
 	d := verdict.Deviation{Seen: rules.Excerpt(c.reply.Raw), At: c.positions()}
 	if object == nil {
@@ -64,38 +64,38 @@ func (l *ledger) judgeCreation(c *call, out *rules.Reporter) {
 			} else if isErrorResult(c.reply) && !l.runsAsTask(c) {
 				d.Weight = verdict.AtMostWarning // the task may not have been accepted
 			}
-			out.Deviates(d)
+			out.Report(d)
 		}
 		code, _ := c.reply.ErrorCode()
 		if runs && string(c.request.Message.ParamAt("/task")) == "{}" && spec.Code(code) == spec.CodeInvalidParams && l.becomesTaskWithTTL(c) {
 			d.Requirement, d.Summary, d.Permitted = ttlOptional, "The server refuses a task without a ttl.", "a task"
-			out.Deviates(d)
+			out.Report(d)
 		}
 		return
 	}
-	out.Observed(createResult)
+	out.MarkObserved(createResult)
 	if c.request.Message.ParamAt("/task/ttl") == nil {
-		out.Observed(ttlOptional)
+		out.MarkObserved(ttlOptional)
 	}
 	switch status, _ := wire.Text(wire.At(object, "/status")); {
 	case status == working:
-		out.Observed(startsWorking)
-	case isKnownStatus(status) && !c.isOvertaken():
+		out.MarkObserved(startsWorking)
+	case isKnownStatus(status) && !c.isTaskShownEarlier():
 		d.Requirement, d.Summary, d.Permitted = startsWorking, "The server creates a task with a status other than working.", "the status working"
-		out.Deviates(d)
+		out.Report(d)
 	}
 	if v := c.reply.ResultAt("/_meta/io.modelcontextprotocol~1model-immediate-response"); v != nil && !isText(v) {
 		d.Requirement, d.Summary, d.Permitted = immediateResponse, "The server's immediate response for the model is not a string.", "a string"
-		out.Deviates(d)
+		out.Report(d)
 	} else if v != nil {
-		out.Observed(immediateResponse)
+		out.MarkObserved(immediateResponse)
 	}
 	l.judgeImmediateCreation(c, out)
 }
 
-// isOvertaken reports whether another message of the server showed the task before the response to
-// the call came. That response may then have a later state of the task.
-func (c *call) isOvertaken() bool {
+// isTaskShownEarlier reports whether another message of the server showed the task before the
+// response to the call came. That response may then have a later state of the task.
+func (c *call) isTaskShownEarlier() bool {
 	return c.task != nil && c.task.observations[0].event.Seq < c.event.Seq
 }
 
@@ -118,21 +118,21 @@ const slowCall = 250 * time.Millisecond
 // by the first query, and a request sent after the call was answered long before the call. Without
 // the last condition, the whole server or the machine may have been busy.
 func (l *ledger) judgeImmediateCreation(c *call, out *rules.Reporter) {
-	plain := l.shortestPlainTime(c)
+	plain := l.shortestTimeWithoutTask(c)
 	if plain < slowCall || c.task == nil {
 		return
 	}
 	took := c.event.At - c.request.Event.At
 	if took < plain/2 {
-		out.Observed(createImmediate)
+		out.MarkObserved(createImmediate)
 		return
 	}
 	for _, v := range c.task.observations {
 		if v.query == nil || v.query.request.Event.At > c.event.At+plain/2 {
 			continue
 		}
-		if isTerminal(v.status) && took*5 > plain*4 && l.isOvertakenBy(c, plain/2) {
-			out.Deviates(verdict.Deviation{
+		if isTerminal(v.status) && took*5 > plain*4 && l.hasFasterLaterRequest(c, plain/2) {
+			out.Report(verdict.Deviation{
 				Requirement: createImmediate,
 				Summary:     "The server sends the created task only when the work is done.",
 				Permitted:   "the task as soon as the server accepts it",
@@ -144,17 +144,17 @@ func (l *ledger) judgeImmediateCreation(c *call, out *rules.Reporter) {
 	}
 }
 
-// isOvertakenBy reports whether a request sent after the call was answered earlier than the call,
-// by at least the given time.
-func (l *ledger) isOvertakenBy(c *call, long time.Duration) bool {
+// hasFasterLaterRequest reports whether a request sent after the call was answered earlier than the
+// call, by at least the given time.
+func (l *ledger) hasFasterLaterRequest(c *call, long time.Duration) bool {
 	return slices.ContainsFunc(l.s.ClientRequests(), func(req *rules.Request) bool {
 		return req.Event.Seq >= c.request.Event.Seq && req != c.request && len(req.Responses) > 0 && req.Responses[0].Event.At+long <= c.event.At
 	})
 }
 
-// shortestPlainTime returns the shortest time that a successful equal call took without a task, 0
-// if there is no such call.
-func (l *ledger) shortestPlainTime(c *call) time.Duration {
+// shortestTimeWithoutTask returns the shortest time that a successful equal call took without a
+// task, 0 if there is no such call.
+func (l *ledger) shortestTimeWithoutTask(c *call) time.Duration {
 	var least time.Duration
 	for _, o := range l.equalCalls(c) {
 		if !o.asTask && o.succeeded() && createdTask(o.reply) == nil {
@@ -175,18 +175,18 @@ func judgeIDs(l *ledger, out *rules.Reporter) {
 		d := verdict.Deviation{At: c.positions(), Seen: "the id " + rules.Excerpt(wire.Quote(c.task.id))}
 		if mine, ok := wire.Text(c.request.Message.ParamAt("/task/taskId")); ok && mine == c.task.id {
 			d.Requirement, d.Summary, d.Permitted = idGenerated, "The server uses the taskId that the client proposed.", "an id of the server's own"
-			out.Deviates(d)
+			out.Report(d)
 		} else {
-			out.Observed(idGenerated)
+			out.MarkObserved(idGenerated)
 		}
 		if c.task.call != c {
 			d.Requirement, d.Summary, d.Permitted = idUnique, "The server gives two tasks the same id.", "a unique id for each task"
 			d.At = rules.PositionsOf(c.task.call.event, c.request.Event, c.event)
-			out.Deviates(d)
+			out.Report(d)
 			continue
 		}
 		if before != nil {
-			out.Observed(idUnique)
+			out.MarkObserved(idUnique)
 			judgeEntropy(before, c, out)
 		}
 		before = c
@@ -209,12 +209,12 @@ func judgeEntropy(a, b *call, out *rules.Reporter) {
 	switch {
 	case len(b.task.id) <= guessableLength:
 		d.Summary = "The server's taskIds are short enough to be guessed."
-		out.Deviates(d)
+		out.Report(d)
 	case areSequential(a.task.id, b.task.id):
 		d.Summary = "The server numbers its tasks, so their ids can be guessed."
-		out.Deviates(d)
+		out.Report(d)
 	default:
-		out.Observed(idEntropy)
+		out.MarkObserved(idEntropy)
 	}
 }
 

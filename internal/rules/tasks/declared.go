@@ -70,12 +70,12 @@ func judgeCapability(l *ledger, out *rules.Reporter) {
 		if member.leaf && (v.Kind() == 't' || v.Kind() == 'f') {
 			d.Weight = verdict.AtMostWarning
 		}
-		out.Deviates(d)
+		out.Report(d)
 		return
 	}
 	for _, name := range []string{"sampling", "elicitation"} {
 		if v := wire.At(root, "/requests/"+name); v != nil {
-			out.Deviates(verdict.Deviation{
+			out.Report(verdict.Deviation{
 				Requirement: capabilityShape,
 				Summary:     "The server declares tasks for requests that only clients receive.",
 				Permitted:   "only tools.call among the requests",
@@ -86,7 +86,7 @@ func judgeCapability(l *ledger, out *rules.Reporter) {
 			return
 		}
 	}
-	out.Observed(capabilityShape)
+	out.MarkObserved(capabilityShape)
 }
 
 func judgeDeclared(l *ledger, out *rules.Reporter) {
@@ -95,7 +95,7 @@ func judgeDeclared(l *ledger, out *rules.Reporter) {
 	}
 	for _, n := range l.notes {
 		if n.Method == spec.MethodTasksStatus && !l.s.ServerDeclared("tasks") {
-			out.Deviates(verdict.Deviation{
+			out.Report(verdict.Deviation{
 				Requirement: capabilityDeclared,
 				Summary:     "The server sends a task status without declaring tasks.",
 				Permitted:   "task notifications only from servers that declare tasks",
@@ -123,23 +123,23 @@ func (l *ledger) judgeUndeclared(c *call, out *rules.Reporter) {
 	switch {
 	case c.reply == nil:
 	case createdTask(c.reply) != nil && l.s.ServerDeclared(toolCalls):
-		out.Observed(capabilityDeclared)
+		out.MarkObserved(capabilityDeclared)
 	case createdTask(c.reply) != nil:
-		out.Deviates(verdict.Deviation{
+		out.Report(verdict.Deviation{
 			Requirement: capabilityDeclared,
 			Summary:     "The server answers a call with a task without declaring tasks.",
 			Permitted:   "the result of the call, or the capability " + toolCalls,
 			Seen:        rules.Excerpt(c.reply.Raw),
 			At:          c.positions(),
 		})
-		out.ReportedElsewhere(undeclaredIgnored)
+		out.MarkReportedElsewhere(undeclaredIgnored)
 	case !c.asTask || l.s.ServerDeclared(toolCalls):
 	case c.succeeded():
-		out.Observed(capabilityDeclared)
-		out.Observed(undeclaredIgnored)
+		out.MarkObserved(capabilityDeclared)
+		out.MarkObserved(undeclaredIgnored)
 	case !l.succeedsWithoutTask(c) || !strings.Contains(strings.ToLower(string(c.reply.Raw)), "task"): // the request may be refused for another reason
 	default:
-		out.Deviates(verdict.Deviation{
+		out.Report(verdict.Deviation{
 			Requirement: undeclaredIgnored,
 			Summary:     "The server refuses a call with a task member, though it declares no tasks.",
 			Permitted:   "the result that the call has without the member",
@@ -174,7 +174,7 @@ func judgeExhaustive(req *rules.Request, out *rules.Reporter) {
 		return
 	}
 	if isText(req.Responses[0].ResultAt("/task/taskId")) && isText(req.Responses[0].ResultAt("/task/status")) {
-		out.Deviates(verdict.Deviation{
+		out.Report(verdict.Deviation{
 			Requirement: requestsExhaustive,
 			Summary:     "The server creates a task for a request that cannot be one.",
 			Permitted:   "the result of the request",
@@ -183,7 +183,7 @@ func judgeExhaustive(req *rules.Request, out *rules.Reporter) {
 		})
 		return
 	}
-	out.Observed(requestsExhaustive)
+	out.MarkObserved(requestsExhaustive)
 }
 
 // judgeOperation judges tasks/list and tasks/cancel. plain is set if the request itself gives no
@@ -194,12 +194,12 @@ func (l *ledger) judgeOperation(q *taskRequest, capability, requirement string, 
 	switch declared := l.s.ServerDeclared(capability); {
 	case declared && (spec.Code(code) == spec.CodeMethodNotFound || plain && spec.Code(code) == spec.CodeInvalidParams):
 		d.Summary, d.Permitted = "The server refuses a task operation that it declares.", "a result, as "+capability+" is declared"
-		out.Deviates(d)
+		out.Report(d)
 	case !declared && q.succeeded():
 		d.Summary, d.Permitted = "The server serves a task operation that it does not declare.", "an error such as -32601, or the capability "+capability
-		out.Deviates(d)
+		out.Report(d)
 	default:
-		out.Observed(requirement)
+		out.MarkObserved(requirement)
 	}
 }
 

@@ -43,7 +43,7 @@ func (l *ledger) judgeUnknown(q *taskRequest, out *rules.Reporter) {
 	if q.named && q.id != "" && l.isTaskKnown(q.id, q) {
 		return
 	}
-	if !out.RequireInterpretable(&rules.Observation{Event: q.event, Message: q.reply, Request: q.request}, l.knownTask(), unknownID) {
+	if !out.RequireInterpretable(&rules.Observation{Event: q.event, Message: q.reply, Request: q.request}, l.knownTaskControl(), unknownID) {
 		return
 	}
 	none := !q.named || q.id == ""
@@ -57,22 +57,22 @@ func (l *ledger) judgeUnknown(q *taskRequest, out *rules.Reporter) {
 	answered, _ := wire.Text(q.reply.ResultAt("/taskId"))
 	switch {
 	case isError && spec.Code(code) == spec.CodeInvalidParams:
-		out.Observed(unknownID)
+		out.MarkObserved(unknownID)
 	case isError:
 		d.Summary = "The server refuses an invalid taskId, but not with -32602."
 		if !q.named || q.method == spec.MethodTasksResult && !none {
 			d.Weight = verdict.AtMostWarning // the request is malformed, or the error may be that of an older task
 		}
-		out.Deviates(d)
+		out.Report(d)
 	case q.succeeded() && (none || q.method != spec.MethodTasksResult && answered != q.id):
 		d.Summary = "The server answers an invalid taskId with a result."
-		out.Deviates(d)
+		out.Report(d)
 	}
 }
 
-// knownTask returns the control for a request about an unknown task: a request about an existing
-// task, or else any request that shows that the server serves requests.
-func (l *ledger) knownTask() rules.Control {
+// knownTaskControl returns the control for a request about an unknown task: a request about an
+// existing task, or else any request that shows that the server serves requests.
+func (l *ledger) knownTaskControl() rules.Control {
 	return rules.Control{
 		What: "a request about a task that exists", ByName: true,
 		Matches: func(req *rules.Request) bool {
@@ -105,9 +105,9 @@ func judgeMessage(q *taskRequest, out *rules.Reporter) {
 	switch {
 	case !isError || !isText:
 	case strings.TrimSpace(text) != "":
-		out.Observed(errorMessages)
+		out.MarkObserved(errorMessages)
 	default:
-		out.Deviates(verdict.Deviation{
+		out.Report(verdict.Deviation{
 			Requirement: errorMessages,
 			Summary:     "The server's error about a task has an empty message.",
 			Permitted:   "a message that names the cause",

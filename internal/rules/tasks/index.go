@@ -31,7 +31,7 @@ type taskNotification struct {
 	named bool // it names the task; otherwise it has the task's progress token
 }
 
-func (l *ledger) readIndex() {
+func (l *ledger) buildIndex() {
 	x := index{
 		callOf: map[*rules.Request]*call{}, queryOf: map[*rules.Request]*taskRequest{}, equal: map[callKey][]*call{}, plain: map[callKey][]*call{},
 		created: map[*rules.Request]*task{}, queries: map[string][]*taskRequest{}, cancels: map[string][]*rules.Request{},

@@ -50,20 +50,20 @@ func (l *ledger) judgeServerRequest(p *transcript.Request, out *rules.Reporter) 
 	if t == nil {
 		return
 	}
-	out.Observed(inputRelated)
+	out.MarkObserved(inputRelated)
 	var atWork *observation
 	for _, v := range t.observations {
 		switch {
 		case !wasMadeWhileOpen(v, p):
 		case v.status == inputRequired:
-			out.Observed(inputStatus)
+			out.MarkObserved(inputStatus)
 			return
 		case v.status == working:
 			atWork = v
 		}
 	}
 	if atWork != nil {
-		out.Deviates(verdict.Deviation{
+		out.Report(verdict.Deviation{
 			Requirement: inputStatus,
 			Summary:     "The server's task waits for input, but has status working.",
 			Permitted:   "the status " + inputRequired,
@@ -93,7 +93,7 @@ func (l *ledger) judgeUnnamedRequest(p *transcript.Request, out *rules.Reporter)
 	for _, t := range l.tasks {
 		for _, v := range t.observations {
 			if v.status == inputRequired && wasMadeWhileOpen(v, p) {
-				out.Deviates(verdict.Deviation{
+				out.Report(verdict.Deviation{
 					Requirement: inputRelated,
 					Summary:     "The server's request for a task does not name the task.",
 					Permitted:   "io.modelcontextprotocol/related-task in _meta with the taskId " + rules.Excerpt(wire.Quote(t.id)),
@@ -156,10 +156,10 @@ func (l *ledger) judgeInputLeft(t *task, out *rules.Reporter) {
 		switch {
 		case v.event.Seq < reply.Seq || v.query != nil && v.query.request.Event.Seq < reply.Seq:
 		case isKnownStatus(v.status) && v.status != inputRequired:
-			out.Observed(inputLeft)
+			out.MarkObserved(inputLeft)
 			return
 		case v.status == inputRequired && v.query != nil && v.query.request.Event.At-reply.At >= leaveTime:
-			out.Deviates(verdict.Deviation{
+			out.Report(verdict.Deviation{
 				Requirement: inputLeft,
 				Summary:     "The server's task stays in input_required after all its input has come.",
 				Permitted:   "a status other than " + inputRequired,

@@ -142,7 +142,7 @@ func (l *ledger) finish(s *rules.Session) *ledger {
 		slices.SortStableFunc(t.observations, func(a, b *observation) int { return a.event.Seq - b.event.Seq })
 	}
 	l.readTools()
-	l.readIndex()
+	l.buildIndex()
 	return l
 }
 

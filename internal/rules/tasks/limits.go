@@ -53,7 +53,7 @@ func judgePolling(l *ledger, out *rules.Reporter) {
 		switch {
 		case q.method != spec.MethodTasksGet || !q.succeeded() || x == nil || x.Number != q.request.Event.Exchange:
 		case !x.IsStream():
-			out.Observed(noStreamForGet)
+			out.MarkObserved(noStreamForGet)
 			return
 		case slices.IndexFunc(x.Messages(), func(m wire.Message) bool { return m.Kind != wire.Response }) < 0:
 			streamed = q
@@ -64,7 +64,7 @@ func judgePolling(l *ledger, out *rules.Reporter) {
 		return
 	}
 	x := l.s.Exchanges().Of(streamed.event)
-	out.Deviates(verdict.Deviation{
+	out.Report(verdict.Deviation{
 		Requirement: noStreamForGet,
 		Summary:     "The server answers tasks/get with a stream, but not other requests.",
 		Permitted:   "the response as application/json",
@@ -107,12 +107,12 @@ func judgeTTL(c *call, out *rules.Reporter) {
 	}
 	switch {
 	case isNumber && returned < wanted:
-		out.Observed(maxTTL)
+		out.MarkObserved(maxTTL)
 	case isNumber:
 		d.Summary = "The server keeps a task as long as the client asks, even for decades."
-		out.Deviates(d)
+		out.Report(d)
 	case ttl.Kind() == 'n':
 		d.Summary = "The server keeps a task without limit if asked for decades."
-		out.Deviates(d)
+		out.Report(d)
 	}
 }

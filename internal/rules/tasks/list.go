@@ -73,13 +73,13 @@ func judgeCursor(q *taskRequest, returned map[string]bool, out *rules.Reporter) 
 	}
 	switch {
 	case spec.Code(code) == spec.CodeInvalidParams:
-		out.Observed(listInvalidCursor)
+		out.MarkObserved(listInvalidCursor)
 	case q.succeeded():
 		d.Summary = "The server's tasks/list accepts an invalid cursor."
-		out.Deviates(d)
+		out.Report(d)
 	default:
 		d.Summary = "The server's tasks/list refuses a bad cursor, but not with -32602."
-		out.Deviates(d)
+		out.Report(d)
 	}
 }
 
@@ -167,10 +167,10 @@ func (l *ledger) judgeWalk(w walk, out *rules.Reporter) {
 	}
 	if len(missing) == 0 {
 		if len(listed) > 0 {
-			out.Observed(listIncludes)
+			out.MarkObserved(listIncludes)
 		}
 		if len(w.pages) > 1 {
-			out.Observed(listNextCursor)
+			out.MarkObserved(listNextCursor)
 		}
 		return
 	}
@@ -184,9 +184,9 @@ func (l *ledger) judgeWalk(w walk, out *rules.Reporter) {
 	if isCutOff(listed, missing) {
 		d.Requirement, d.Permitted = listNextCursor, "a nextCursor, as there are more tasks"
 		d.Summary = "The server's tasks/list ends before it has listed all tasks."
-		out.ReportedElsewhere(listIncludes)
+		out.MarkReportedElsewhere(listIncludes)
 	}
-	out.Deviates(d)
+	out.Report(d)
 }
 
 // isCutOff reports whether the list stopped early: several tasks are listed, and all missing ones

@@ -64,15 +64,15 @@ func (l *ledger) judgeTaskNaming(n *transcript.Message, out *rules.Reporter) {
 	switch {
 	case meta != nil && !isText:
 		d.Summary = "The server's related-task is not an object with a taskId."
-		out.Deviates(d)
+		out.Report(d)
 	case owner != nil && meta == nil:
 		d.Summary, d.At = "The server's progress of a task does not name the task.", rules.PositionsOf(owner.call.event, n.Event)
-		out.Deviates(d)
+		out.Report(d)
 	case owner != nil && id != owner.id:
 		d.Summary, d.At = "The server's progress of a task names another task.", rules.PositionsOf(owner.call.event, n.Event)
-		out.Deviates(d)
+		out.Report(d)
 	case isText && l.byID[id] != nil:
-		out.Observed(relatedEverywhere)
+		out.MarkObserved(relatedEverywhere)
 	}
 }
 
@@ -107,7 +107,7 @@ func (l *ledger) judgeProgress(t *task, out *rules.Reporter) {
 		token := n.ParamAt("/progressToken")
 		switch {
 		case n.named && !areSameToken(token, t.token):
-			out.Deviates(verdict.Deviation{
+			out.Report(verdict.Deviation{
 				Requirement: tokenContinues,
 				Summary:     "The server's progress of a task has another token than the request.",
 				Permitted:   "the progressToken " + string(t.token) + " of the request",
@@ -115,14 +115,14 @@ func (l *ledger) judgeProgress(t *task, out *rules.Reporter) {
 				At:          rules.PositionsOf(t.call.request.Event, n.Event),
 			})
 		case n.named:
-			out.Observed(tokenContinues)
+			out.MarkObserved(tokenContinues)
 		}
 		reported = true
 		if end == nil || n.Event.Seq < end.event.Seq {
 			continue
 		}
 		if l.isSurelyLater(end.event, n.Event) {
-			out.Deviates(verdict.Deviation{
+			out.Report(verdict.Deviation{
 				Requirement: stopsAtTerminal,
 				Summary:     "The server reports progress of a task that has ended.",
 				Permitted:   "no progress after " + end.status,
@@ -132,11 +132,11 @@ func (l *ledger) judgeProgress(t *task, out *rules.Reporter) {
 			return
 		}
 		if l.s.Transport == spec.StreamableHTTP { // it may have been in transit on another stream
-			out.ReportedElsewhere(stopsAtTerminal)
+			out.MarkReportedElsewhere(stopsAtTerminal)
 		}
 	}
 	if reported && end != nil && l.hasExchangeAfter(end.event) {
-		out.Observed(stopsAtTerminal)
+		out.MarkObserved(stopsAtTerminal)
 	}
 }
 

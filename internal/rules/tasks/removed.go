@@ -18,11 +18,11 @@ func removedRules() []rules.Rule {
 		if obs.Message.IsError() {
 			// Other codes may be about the metadata of the request.
 			if code, _ := obs.Message.ErrorCode(); spec.Code(code) == spec.CodeMethodNotFound {
-				out.Observed(removed)
+				out.MarkObserved(removed)
 			}
 			return
 		}
-		out.Deviates(verdict.Deviation{
+		out.Report(verdict.Deviation{
 			Requirement: removed,
 			Summary:     "The server serves " + obs.Request.Message.Method + ", which this revision has removed.",
 			Permitted:   "error -32601: only an extension has task methods in this revision",

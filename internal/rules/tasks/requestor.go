@@ -54,16 +54,16 @@ func judgeTaskCreation(s *rules.Session, p *transcript.Request, out *rules.Repor
 	switch {
 	case !s.ClientDeclared("tasks") && creates:
 		d.Requirement, d.Summary = noTasksUndeclared, "The server requests a task from a client that did not declare tasks."
-		out.Deviates(d)
+		out.Report(d)
 	case !s.ClientDeclared("tasks"):
 		if capability != "" {
-			out.Observed(noTasksUndeclared)
+			out.MarkObserved(noTasksUndeclared)
 		}
 	case creates && (capability == "" || !s.ClientDeclared(capability)):
 		d.Requirement, d.Summary = respectsCapability, "The server requests a task of a kind that the client did not declare."
-		out.Deviates(d)
+		out.Report(d)
 	case capability != "":
-		out.Observed(respectsCapability)
+		out.MarkObserved(respectsCapability)
 	}
 }
 
@@ -77,20 +77,20 @@ func judgeTaskRequest(s *rules.Session, p *transcript.Request, out *rules.Report
 	if p.Message.ParamAt(related) != nil {
 		d.Requirement, d.Summary = requestorRelated, "The server's task request also has related-task."
 		d.Permitted = "no io.modelcontextprotocol/related-task in requests about tasks"
-		out.Deviates(d)
+		out.Report(d)
 	} else {
-		out.Observed(requestorRelated)
+		out.MarkObserved(requestorRelated)
 	}
 	cursor := p.Message.ParamAt("/cursor")
 	if p.Message.Method != spec.MethodTasksList || cursor == nil {
 		return
 	}
 	if wasCursorReturned(s, string(cursor), p.Event) {
-		out.Observed(requestorCursor)
+		out.MarkObserved(requestorCursor)
 		return
 	}
 	d.Requirement, d.Summary, d.Permitted = requestorCursor, "The server sends a cursor that the client never returned.", "a nextCursor that the client returned, unchanged"
-	out.Deviates(d)
+	out.Report(d)
 }
 
 // wasCursorReturned reports whether the client returned the cursor before the event.

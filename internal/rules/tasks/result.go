@@ -51,15 +51,15 @@ func (l *ledger) judgeRelatedTask(t *task, q *taskRequest, out *rules.Reporter) 
 	}
 	id, ok := wire.Text(q.reply.ResultAt(relatedTask))
 	if ok && id == t.id {
-		out.Observed(relatedInResult)
+		out.MarkObserved(relatedInResult)
 		return
 	}
 	other, mixed := wire.Text(q.request.Message.ParamAt(relatedTask))
 	if ok && mixed && id == other && other != t.id {
-		out.ReportedElsewhere(relatedInResult) // the server used the wrong task
+		out.MarkReportedElsewhere(relatedInResult) // the server used the wrong task
 		return
 	}
-	out.Deviates(verdict.Deviation{
+	out.Report(verdict.Deviation{
 		Requirement: relatedInResult,
 		Summary:     "The server's tasks/result does not name its task.",
 		Permitted:   "io.modelcontextprotocol/related-task in _meta with the taskId " + rules.Excerpt(wire.Quote(t.id)),
@@ -88,13 +88,13 @@ func (l *ledger) judgeResultBlocks(t *task, q *taskRequest, out *rules.Reporter)
 		if code, isError := q.errorCode(); isError && code <= -32000 && code > -32100 {
 			d.Weight = verdict.AtMostWarning // the server may have another reason, such as too many requests
 		}
-		out.Deviates(d)
+		out.Report(d)
 		return false
 	}
 	for i := len(t.observations) - 1; i >= 0; i-- { // the latest observation before the request
 		if v := t.observations[i]; v.event.Seq < q.request.Event.Seq {
 			if isKnownStatus(v.status) && !isTerminal(v.status) {
-				out.Observed(resultBlocks)
+				out.MarkObserved(resultBlocks)
 			}
 			break
 		}
@@ -110,13 +110,13 @@ func (l *ledger) judgeEndedResult(t *task, q *taskRequest, out *rules.Reporter) 
 	d := verdict.Deviation{Requirement: resultExact, Seen: rules.Excerpt(q.reply.Raw), At: q.positions()}
 	if content := q.reply.ResultAt("/content"); q.succeeded() && content.Kind() != '[' {
 		d.Summary, d.Permitted = "The server's tasks/result is not a tool result.", "the result of the call, with its content"
-		out.Deviates(d)
+		out.Report(d)
 		return
 	}
 	plain := l.steadyCall(t.call, q)
 	if plain == nil {
 		if q.succeeded() {
-			out.Observed(resultExact)
+			out.MarkObserved(resultExact)
 		}
 		return
 	}
@@ -126,15 +126,15 @@ func (l *ledger) judgeEndedResult(t *task, q *taskRequest, out *rules.Reporter) 
 	switch {
 	case isError != otherError || code != otherCode:
 		d.Summary = "tasks/result gives an error where the call gives none, or another one."
-		out.Deviates(d)
+		out.Report(d)
 	case isErrorResult(q.reply) != isErrorResult(plain.reply):
 		d.Summary = "tasks/result gives a success where the call gives a failure, or the other way round."
-		out.Deviates(d)
+		out.Report(d)
 	case !isError && withoutMeta(q.reply.Result()) != withoutMeta(plain.reply.Result()):
 		d.Summary, d.Weight = "tasks/result gives something else than the call.", verdict.AtMostWarning
-		out.Deviates(d)
+		out.Report(d)
 	default:
-		out.Observed(resultExact)
+		out.MarkObserved(resultExact)
 	}
 }
 
@@ -192,9 +192,9 @@ func (l *ledger) judgeFailed(t *task, q *taskRequest, out *rules.Reporter) {
 	}
 	switch end.status {
 	case failed:
-		out.Observed(failedStatus)
+		out.MarkObserved(failedStatus)
 	case completed:
-		out.Deviates(verdict.Deviation{
+		out.Report(verdict.Deviation{
 			Requirement: failedStatus,
 			Summary:     "The server's task is completed, though its call failed.",
 			Permitted:   "the status " + failed,
@@ -218,10 +218,10 @@ func judgeRepeatable(t *task, all []*taskRequest, out *rules.Reporter) {
 			continue
 		}
 		if q.succeeded() && withoutMeta(q.reply.Result()) == withoutMeta(first.reply.Result()) {
-			out.Observed(resultRepeatable)
+			out.MarkObserved(resultRepeatable)
 			continue
 		}
-		out.Deviates(verdict.Deviation{
+		out.Report(verdict.Deviation{
 			Requirement: resultRepeatable,
 			Summary:     "The server returns a different tasks/result the second time.",
 			Permitted:   rules.Excerpt(first.reply.Raw),

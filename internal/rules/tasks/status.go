@@ -66,7 +66,7 @@ func statusRules() []rules.Rule {
 func (l *ledger) judgeStatus(t *task, out *rules.Reporter) {
 	for i, v := range t.observations {
 		if i > 0 && isKnownStatus(v.status) && v.status != t.observations[i-1].status {
-			out.Observed(transitions)
+			out.MarkObserved(transitions)
 		}
 	}
 	end := t.terminalObservation()
@@ -77,7 +77,7 @@ func (l *ledger) judgeStatus(t *task, out *rules.Reporter) {
 		if slices.ContainsFunc(t.observations, func(v *observation) bool {
 			return isTerminal(v.status) && v.status != cancelled && l.isAfter(end.event, v)
 		}) {
-			out.ReportedElsewhere(terminalIsFinal)
+			out.MarkReportedElsewhere(terminalIsFinal)
 		}
 		return
 	}
@@ -92,16 +92,16 @@ func (l *ledger) judgeStatus(t *task, out *rules.Reporter) {
 		}
 		switch {
 		case v.status == end.status:
-			out.Observed(terminalIsFinal)
+			out.MarkObserved(terminalIsFinal)
 		case isTerminal(v.status):
 			d.Requirement, d.Summary = terminalIsFinal, "The server's task changes from one terminal status to another."
-			out.Deviates(d)
-			out.ReportedElsewhere(transitions)
+			out.Report(d)
+			out.MarkReportedElsewhere(transitions)
 			return
 		default:
 			d.Requirement, d.Summary = transitions, "The server's task continues after a terminal status."
-			out.Deviates(d)
-			out.ReportedElsewhere(terminalIsFinal)
+			out.Report(d)
+			out.MarkReportedElsewhere(terminalIsFinal)
 			return
 		}
 	}
@@ -118,19 +118,19 @@ func (l *ledger) judgeTimes(t *task, out *rules.Reporter) {
 			if before, ok := timeOf(first, "/createdAt"); ok && !before.Equal(created) {
 				d.Requirement, d.Summary, d.Permitted = createdAt, "The server changes a task's createdAt.", before.Format(time.RFC3339Nano)
 				d.Seen, d.At = created.Format(time.RFC3339Nano), rules.PositionsOf(first.event, v.event)
-				out.Deviates(d)
+				out.Report(d)
 			}
 		}
 		if okUpdated && okCreated && updated.Add(time.Second).Before(created) { // they may be rounded differently
 			d.Requirement, d.Summary, d.Permitted = lastUpdatedAt, "The server's task has a lastUpdatedAt before its createdAt.", "a time not before createdAt"
 			d.Seen, d.At = rules.Excerpt(v.object), rules.PositionsOf(v.event)
-			out.Deviates(d)
+			out.Report(d)
 		}
 		if okUpdated && last != nil && l.isAfter(last.event, v) {
 			if before, ok := timeOf(last, "/lastUpdatedAt"); ok && updated.Before(before) {
 				d.Requirement, d.Summary, d.Permitted = lastUpdatedAt, "The server's task has a lastUpdatedAt that goes back.", "a time not before "+before.Format(time.RFC3339Nano)
 				d.Seen, d.At = updated.Format(time.RFC3339Nano), rules.PositionsOf(last.event, v.event)
-				out.Deviates(d)
+				out.Report(d)
 			}
 		}
 		if okCreated && first == nil {
@@ -151,7 +151,7 @@ func (l *ledger) judgeTime(v *observation, pointer, requirement string, out *rul
 	}
 	at, ok := timeOf(v, pointer)
 	if !ok && looksLikeDate(text) {
-		out.Deviates(verdict.Deviation{
+		out.Report(verdict.Deviation{
 			Requirement: requirement,
 			Summary:     "The server's task has a time in ISO 8601, but not in RFC 3339.",
 			Permitted:   "a time such as 2025-11-25T10:30:00Z",
@@ -160,7 +160,7 @@ func (l *ledger) judgeTime(v *observation, pointer, requirement string, out *rul
 			Weight:      verdict.AtMostWarning,
 		})
 	} else if ok {
-		out.Observed(requirement)
+		out.MarkObserved(requirement)
 	}
 	return at, ok
 }
@@ -186,7 +186,7 @@ var plainDate = lazyregexp.New(`^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])([Tt
 
 func judgeAnswersAndNotifications(l *ledger, out *rules.Reporter) {
 	for _, q := range l.answered {
-		l.judgeNoRelated(q, out)
+		l.judgeNoRelatedTask(q, out)
 		l.judgeRelatedIgnored(q, out)
 		if q.method == spec.MethodTasksGet {
 			l.judgeRetained(q, out)
@@ -200,15 +200,15 @@ func judgeAnswersAndNotifications(l *ledger, out *rules.Reporter) {
 	}
 }
 
-func (l *ledger) judgeNoRelated(q *taskRequest, out *rules.Reporter) {
+func (l *ledger) judgeNoRelatedTask(q *taskRequest, out *rules.Reporter) {
 	if q.method == spec.MethodTasksResult || !q.succeeded() {
 		return
 	}
 	if q.reply.ResultAt(related) == nil {
-		out.Observed(noRelatedTask)
+		out.MarkObserved(noRelatedTask)
 		return
 	}
-	out.Deviates(verdict.Deviation{
+	out.Report(verdict.Deviation{
 		Requirement: noRelatedTask,
 		Summary:     "The server's task response also has related-task.",
 		Permitted:   "no io.modelcontextprotocol/related-task in the answers to tasks/get, tasks/list and tasks/cancel",
@@ -229,9 +229,9 @@ func (l *ledger) judgeRelatedIgnored(q *taskRequest, out *rules.Reporter) {
 	}
 	switch {
 	case ok && got == q.id:
-		out.Observed(relatedIgnored)
+		out.MarkObserved(relatedIgnored)
 	case ok && got == other:
-		out.Deviates(verdict.Deviation{
+		out.Report(verdict.Deviation{
 			Requirement: relatedIgnored,
 			Summary:     "The server uses the task in _meta instead of the one in params.",
 			Permitted:   "the task that taskId names",
@@ -251,10 +251,10 @@ func (l *ledger) judgeRetained(q *taskRequest, out *rules.Reporter) {
 	elapsed := q.event.At - t.call.request.Event.At
 	switch code, _ := q.errorCode(); {
 	case q.succeeded():
-		out.Observed(retained)
+		out.MarkObserved(retained)
 	case spec.Code(code) != spec.CodeInvalidParams || !t.isRetained(q) || l.wasCancelled(t):
 	default:
-		out.Deviates(verdict.Deviation{
+		out.Report(verdict.Deviation{
 			Requirement: retained,
 			Summary:     "The server forgets a task before its ttl ends.",
 			Permitted:   "the task, until " + string(wire.At(t.observations[0].object, "/ttl")) + " ms after its creation",
@@ -299,10 +299,10 @@ func judgeFailedMessage(q *taskRequest, out *rules.Reporter) {
 		return
 	}
 	if text, _ := wire.Text(q.reply.ResultAt("/statusMessage")); strings.TrimSpace(text) != "" {
-		out.Observed(failedMessage)
+		out.MarkObserved(failedMessage)
 		return
 	}
-	out.Deviates(verdict.Deviation{
+	out.Report(verdict.Deviation{
 		Requirement: failedMessage,
 		Summary:     "The server's task failed without a reason.",
 		Permitted:   "a statusMessage",
@@ -314,7 +314,7 @@ func judgeFailedMessage(q *taskRequest, out *rules.Reporter) {
 // judgeNotification judges a well-formed status notification.
 func (l *ledger) judgeNotification(n *transcript.Message, out *rules.Reporter) {
 	if n.ParamAt(related) != nil {
-		out.Deviates(verdict.Deviation{
+		out.Report(verdict.Deviation{
 			Requirement: notificationRelated,
 			Summary:     "The server's task status notification has related-task.",
 			Permitted:   "no io.modelcontextprotocol/related-task, because the task is already named",
@@ -322,7 +322,7 @@ func (l *ledger) judgeNotification(n *transcript.Message, out *rules.Reporter) {
 			At:          rules.PositionsOf(n.Event),
 		})
 	} else {
-		out.Observed(notificationRelated)
+		out.MarkObserved(notificationRelated)
 	}
 	id, ok := wire.Text(n.ParamAt("/taskId"))
 	if !ok || !l.s.ServerDeclared("tasks") {
@@ -330,7 +330,7 @@ func (l *ledger) judgeNotification(n *transcript.Message, out *rules.Reporter) {
 	}
 	for _, v := range l.byID[id].observations {
 		if v.query != nil || l.byID[id].call != nil {
-			out.Observed(notificationComplete)
+			out.MarkObserved(notificationComplete)
 			return
 		}
 	}
@@ -340,7 +340,7 @@ func (l *ledger) judgeNotification(n *transcript.Message, out *rules.Reporter) {
 	if slices.ContainsFunc(l.calls, func(c *call) bool { return c.asTask && c.reply == nil && c.request.Event.Seq < n.Event.Seq }) {
 		return // it may belong to a call that is not answered yet
 	}
-	out.Deviates(verdict.Deviation{
+	out.Report(verdict.Deviation{
 		Requirement: notificationComplete,
 		Summary:     "The server's status notification is about an unknown task.",
 		Permitted:   "notifications about tasks of this client",

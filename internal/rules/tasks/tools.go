@@ -43,7 +43,7 @@ func toolRules() []rules.Rule {
 				if c.reply == nil {
 					continue
 				}
-				switch have := l.supportFor(c); have.tasks {
+				switch have := l.taskSupportFor(c); have.tasks {
 				case forbidden:
 					l.judgeForbidden(c, out)
 				case required:
@@ -68,14 +68,14 @@ func (l *ledger) readTools() {
 		if req.Message.Method != spec.MethodToolsList || !req.Succeeded() {
 			continue
 		}
-		l.listings = append(l.listings, listing{req.Event.Seq, req.Responses[0].Event.Seq, supportIn(l.s, req.Responses[0].Message)})
+		l.listings = append(l.listings, listing{req.Event.Seq, req.Responses[0].Event.Seq, taskSupportIn(l.s, req.Responses[0].Message)})
 	}
 }
 
 type supportKey struct{}
 
-// supportIn returns the task support of the tools in a result of tools/list, by name.
-func supportIn(s *rules.Session, m *wire.Message) map[string]taskSupport {
+// taskSupportIn returns the task support of the tools in a result of tools/list, by name.
+func taskSupportIn(s *rules.Session, m *wire.Message) map[string]taskSupport {
 	return rules.MemoResult(s, m, supportKey{}, func() map[string]taskSupport {
 		tools := map[string]taskSupport{}
 		for _, tool := range wire.Elements(m.ResultAt("/tools")) {
@@ -90,9 +90,9 @@ func supportIn(s *rules.Session, m *wire.Message) map[string]taskSupport {
 	})
 }
 
-// supportFor returns the task support in the called tool's last listing before the call. The
+// taskSupportFor returns the task support in the called tool's last listing before the call. The
 // support is unclear if the list has changed since, or if the tool was not listed.
-func (l *ledger) supportFor(c *call) taskSupport {
+func (l *ledger) taskSupportFor(c *call) taskSupport {
 	for i := len(l.listings) - 1; i >= 0; i-- {
 		page := l.listings[i]
 		have, listed := page.tools[c.name]
@@ -134,16 +134,16 @@ func (l *ledger) judgeForbidden(c *call, out *rules.Reporter) {
 	}
 	switch {
 	case spec.Code(code) == spec.CodeMethodNotFound:
-		out.Observed(toolForbidden)
+		out.MarkObserved(toolForbidden)
 	case createdTask(c.reply) != nil:
 		d.Summary = "The server runs a tool as a task, though the tool forbids it."
-		out.Deviates(d)
+		out.Report(d)
 	case c.succeeded():
 		d.Summary = "The server accepts a task call of a tool that forbids tasks."
-		out.Deviates(d)
+		out.Report(d)
 	case spec.Code(code) == spec.CodeInvalidRequest || spec.Code(code) == spec.CodeInvalidParams:
 		d.Summary = "The server refuses a forbidden task call, but not with -32601."
-		out.Deviates(d)
+		out.Report(d)
 	}
 }
 
@@ -171,7 +171,7 @@ func (l *ledger) judgeRequired(c *call, isValid bool, out *rules.Reporter) {
 	}
 	switch {
 	case spec.Code(code) == spec.CodeMethodNotFound:
-		out.Observed(toolRequired)
+		out.MarkObserved(toolRequired)
 		return
 	case !isValid && isCode && spec.Code(code) == spec.CodeInternal:
 		return // another problem came first, such as too many calls at once
@@ -184,7 +184,7 @@ func (l *ledger) judgeRequired(c *call, isValid bool, out *rules.Reporter) {
 		d.Summary = "The server does not refuse a call without the required task."
 		d.Weight = verdict.Full
 	}
-	out.Deviates(d)
+	out.Report(d)
 }
 
 // controlCall returns the control for c: a call of the same tool for which matches returns true.
@@ -215,14 +215,14 @@ func judgeOptional(c *call, out *rules.Reporter) {
 	case asked && !c.asTask: // the client's task member is malformed
 	case c.asTask && spec.Code(code) == spec.CodeMethodNotFound:
 		d.Summary, d.Permitted = "The server refuses a tool with optional tasks as a task.", "a task"
-		out.Deviates(d)
+		out.Report(d)
 	case !asked && created:
 		d.Summary, d.Permitted = "The server runs a tool as a task that the client did not request.", "the result of the call"
-		out.Deviates(d)
+		out.Report(d)
 	case !asked && (spec.Code(code) == spec.CodeMethodNotFound || spec.Code(code) == spec.CodeInvalidRequest):
 		d.Summary, d.Permitted = "The server refuses a tool with optional tasks without a task.", "the result of the call, or taskSupport: required"
-		out.Deviates(d)
+		out.Report(d)
 	case created || !asked && c.succeeded():
-		out.Observed(toolOptional)
+		out.MarkObserved(toolOptional)
 	}
 }

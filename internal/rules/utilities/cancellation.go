@@ -84,7 +84,7 @@ func cancelledRequests() rules.Fold {
 			},
 			rules.Notification(spec.MethodProgress): func(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
 				last = obs.Event
-				req := g.onlyPossible(namedToken(obs.Message))
+				req := g.onlyPossibleRequest(namedToken(obs.Message))
 				if req == nil {
 					return
 				}
@@ -119,7 +119,7 @@ func cancelledRequests() rules.Fold {
 		}),
 		AtEnd: func(s *rules.Session, out *rules.Reporter) {
 			for _, c := range all {
-				if isOrdered(s) || c.response == nil && len(c.progress) == 0 { // over HTTP, late messages show nothing, but missing ones do
+				if hasOrderedTransport(s) || c.response == nil && len(c.progress) == 0 { // over HTTP, late messages show nothing, but missing ones do
 					c.judge(s, last, out)
 				}
 			}
@@ -157,7 +157,7 @@ func (c *cancelledRequest) judge(s *rules.Session, last *transcript.Event, out *
 		c.judgeMessages(out)
 		return
 	case len(c.progress) > 0 && (c.reports > 1 || c.result):
-		out.Deviates(verdict.Deviation{
+		out.Report(verdict.Deviation{
 			Requirement: stopProcessing,
 			Summary:     "The server continues to work on a cancelled request.",
 			Permitted:   "no progress and no response after the cancellation; a request that cannot be cancelled may continue",
@@ -165,11 +165,11 @@ func (c *cancelledRequest) judge(s *rules.Session, last *transcript.Event, out *
 			Seen:        "more progress, after the server had answered two requests that were sent after the cancellation",
 			At:          rules.PositionsOf(append([]*transcript.Event{c.request.Event, c.cancellation}, c.progress[:min(2, len(c.progress))]...)...),
 		})
-		out.ReportedElsewhere(progressStops)
-		out.ReportedElsewhere(noResponse)
+		out.MarkReportedElsewhere(progressStops)
+		out.MarkReportedElsewhere(noResponse)
 		return
 	case len(c.progress) == 1:
-		out.Deviates(verdict.Deviation{
+		out.Report(verdict.Deviation{
 			Requirement: progressStops,
 			Summary:     "The server reports progress for a cancelled request.",
 			Permitted:   "no progress after the server has read the cancellation; one late notification is only noted",
@@ -177,7 +177,7 @@ func (c *cancelledRequest) judge(s *rules.Session, last *transcript.Event, out *
 			At:          rules.PositionsOf(c.request.Event, c.cancellation, c.progress[0]),
 			Weight:      verdict.OnlyNote,
 		})
-		out.ReportedElsewhere(stopProcessing)
+		out.MarkReportedElsewhere(stopProcessing)
 	}
 	switch {
 	case c.response != nil && c.request.Message.Method != spec.MethodToolsCall:
@@ -200,12 +200,12 @@ func (c *cancelledRequest) judge(s *rules.Session, last *transcript.Event, out *
 			d.Permitted += "; a request that can't be cancelled may still be answered"
 			d.Weight = verdict.OnlyNote // only the server knows what can't be cancelled
 		}
-		out.Deviates(d)
+		out.Report(d)
 	case len(c.progress) == 0 && c.hasStopped(last):
-		out.Observed(stopProcessing)
-		out.Observed(progressStops)
-		out.Observed(noResponse)
-		out.Observed(noMessages)
+		out.MarkObserved(stopProcessing)
+		out.MarkObserved(progressStops)
+		out.MarkObserved(noResponse)
+		out.MarkObserved(noMessages)
 	}
 }
 
@@ -213,10 +213,10 @@ func (c *cancelledRequest) judge(s *rules.Session, last *transcript.Event, out *
 // messages for the request. Responses are judged separately, because the specification says both
 // that they must not and that they should not come.
 func (c *cancelledRequest) judgeMessages(out *rules.Reporter) {
-	out.Deviates(verdict.Deviation{
+	out.Report(verdict.Deviation{
 		Requirement: noMessages,
-		// The page on cancellation permits servers to ignore what can't be cancelled; only the server
-		// knows what that is.
+		// The page on cancellation permits servers to ignore what can't be cancelled; only the
+		// server knows what that is.
 		Weight:    verdict.AtMostWarning,
 		Summary:   "The server sends progress for a cancelled request.",
 		Permitted: "nothing more for the request after the server has read the cancellation",
@@ -224,7 +224,7 @@ func (c *cancelledRequest) judgeMessages(out *rules.Reporter) {
 		At:        rules.PositionsOf(append([]*transcript.Event{c.request.Event, c.cancellation}, c.progress[:min(2, len(c.progress))]...)...),
 	})
 	for _, id := range []string{stopProcessing, progressStops, noResponse} {
-		out.ReportedElsewhere(id)
+		out.MarkReportedElsewhere(id)
 	}
 }
 
@@ -310,18 +310,18 @@ func judgeServerCancellation(s *rules.Session, obs *rules.Observation, read map[
 	if !id.IsPresent() {
 		if s.Revision() != spec.V20251125 { // 2025-11-25 has a separate requirement on a missing requestId
 			d.Summary = "The server's cancellation names no request."
-			out.Deviates(d)
+			out.Report(d)
 		}
 		return
 	}
 	if !id.IsString() && !id.IsInteger() {
 		d.Summary = "The server's cancellation has a requestId that is not an id."
-		out.Deviates(d)
+		out.Report(d)
 		return
 	}
 	switch p := newestWithID(s.ServerRequests(), id); {
-	case p != nil && (p.Response() == nil || !isOrdered(s) || !read[p]):
-		out.Observed(ownRequests)
+	case p != nil && (p.Response() == nil || !hasOrderedTransport(s) || !read[p]):
+		out.MarkObserved(ownRequests)
 		return
 	case p != nil:
 		d.Summary, d.At = "The server cancels a request that the client has answered.", rules.PositionsOf(p.Event, p.Response().Event, obs.Event)
@@ -336,7 +336,7 @@ func judgeServerCancellation(s *rules.Session, obs *rules.Observation, read map[
 	default:
 		d.Summary = neverSent
 	}
-	out.Deviates(d)
+	out.Report(d)
 }
 
 const neverSent = "The server cancels a request that it never sent."
@@ -344,7 +344,7 @@ const neverSent = "The server cancels a request that it never sent."
 // judgeStatelessCancellation judges which requests the server cancels in the stateless era. A
 // server may cancel only the client's subscriptions.
 func judgeStatelessCancellation(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
-	if s.Era() != spec.Stateless || s.IsOlder(obs.Event) {
+	if s.Era() != spec.Stateless || s.MayBeHandshakeMessage(obs.Event) {
 		return
 	}
 	id := obs.Message.ParamIDAt("/requestId")
@@ -357,12 +357,12 @@ func judgeStatelessCancellation(s *rules.Session, obs *rules.Observation, out *r
 			continue
 		}
 		if req.Message.ID.Same(id) {
-			out.Observed(onlyListen)
+			out.MarkObserved(onlyListen)
 			return
 		}
 		d.Summary, d.Weight = "The server cancels a subscription by an id of another type.", verdict.AtMostWarning
 	}
-	out.Deviates(d)
+	out.Report(d)
 }
 
 // newestWithID returns the server's newest request with this id, or nil. Unlike Dialogue.RequestOf,

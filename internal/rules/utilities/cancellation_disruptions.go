@@ -51,7 +51,7 @@ func (o *disruptions) noteServerRequest(_ *rules.Session, obs *rules.Observation
 func (o *disruptions) onEvent(s *rules.Session, e *transcript.Event, out *rules.Reporter) {
 	if o.current != s.Disruptions.Current {
 		if o.current != nil && !o.decided && e.Kind == transcript.Received {
-			out.Observed(o.requirement(o.current))
+			out.MarkObserved(o.requirement(o.current))
 		}
 		o.current, o.decided = s.Disruptions.Current, false
 	}
@@ -76,7 +76,7 @@ func (o *disruptions) judge(s *rules.Session, e *transcript.Event, id string, ou
 		o.decided = true
 	case e.Kind == transcript.OutputClosed:
 		d.Summary, d.Seen = summaries.ends, "the server ended the connection after "+rules.DescribeSent(o.current.Event)
-		out.Deviates(d)
+		out.Report(d)
 		o.decided = true
 	case e.Kind == transcript.GaveUp && e.Of > o.current.Event.Seq:
 		d.Summary, d.Seen = summaries.stopsAnswering, "a ping that followed was not answered"
@@ -85,7 +85,7 @@ func (o *disruptions) judge(s *rules.Session, e *transcript.Event, id string, ou
 		}
 		o.decided = true
 	case e.Kind == transcript.Received && hasResponseWithoutID(e):
-		out.ReportedElsewhere(id) // another rule reports the response
+		out.MarkReportedElsewhere(id) // another rule reports the response
 		o.decided = true
 	}
 }
@@ -95,7 +95,7 @@ func (o *disruptions) judge(s *rules.Session, e *transcript.Event, id string, ou
 func (o *disruptions) end(_ *rules.Session, out *rules.Reporter) {
 	for _, q := range o.unanswered {
 		if len(q.ping.Responses) == 0 {
-			out.Deviates(q.deviation)
+			out.Report(q.deviation)
 		}
 	}
 }

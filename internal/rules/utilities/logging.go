@@ -63,9 +63,9 @@ func logDeclared() rules.Fold {
 			switch {
 			case first == nil || !s.Began():
 			case declaresLogging(s):
-				out.Observed(loggingDeclared)
+				out.MarkObserved(loggingDeclared)
 			default:
-				out.Deviates(verdict.Deviation{
+				out.Report(verdict.Deviation{
 					Requirement: loggingDeclared,
 					Summary:     "The server sends a log message without declaring logging.",
 					Permitted:   "log messages if the capability logging is declared",
@@ -97,7 +97,7 @@ func (l *levelRequests) end(_ *rules.Session, out *rules.Reporter) {
 		} else {
 			d.Summary = "The server declares logging, but refuses every level."
 		}
-		out.Deviates(d)
+		out.Report(d)
 	}
 }
 
@@ -112,7 +112,7 @@ func (l *levelRequests) judgeResult(s *rules.Session, obs *rules.Observation, ou
 	case !declaresLogging(s):
 		d.Requirement, d.Summary = levelUndeclared, "The server sets a log level without declaring logging."
 		d.Permitted = "an error, preferably -32601 (method not found)"
-		out.Deviates(d)
+		out.Report(d)
 		return
 	case level == nil:
 		return // a missing level is not judged here
@@ -120,11 +120,11 @@ func (l *levelRequests) judgeResult(s *rules.Session, obs *rules.Observation, ou
 		d.Requirement, d.Summary = levelInvalid, "The server accepts an unknown log level."
 		d.Permitted = "error -32602"
 		d.Seen = fmt.Sprintf("level %s: %s", rules.Excerpt(level), d.Seen)
-		out.Deviates(d)
+		out.Report(d)
 		return
 	}
 	l.served = true
-	out.Observed(levelAccepted)
+	out.MarkObserved(levelAccepted)
 }
 
 // knownLevel is the control for a request with an unknown level: a request that sets an existing
@@ -150,7 +150,7 @@ func (l *levelRequests) judgeError(s *rules.Session, obs *rules.Observation, out
 			return
 		}
 		if code == spec.CodeMethodNotFound {
-			out.Observed(levelUndeclared)
+			out.MarkObserved(levelUndeclared)
 			return
 		}
 		d.Requirement, d.Weight = levelUndeclared, verdict.OnlyNote
@@ -163,7 +163,7 @@ func (l *levelRequests) judgeError(s *rules.Session, obs *rules.Observation, out
 			return
 		}
 		if code == spec.CodeInvalidParams {
-			out.Observed(levelInvalid)
+			out.MarkObserved(levelInvalid)
 			return
 		}
 		d.Requirement, d.Summary = levelInvalid, "The server refuses an unknown log level, but not with -32602."
@@ -177,7 +177,7 @@ func (l *levelRequests) judgeError(s *rules.Session, obs *rules.Observation, out
 			return
 		}
 	}
-	out.Deviates(d)
+	out.Report(d)
 }
 
 // isJudged reports whether the response is the only one to a regular request of a handshake
@@ -195,22 +195,22 @@ func messagesBelowLevel() rules.Fold {
 			switch {
 			case obs.Request.Message.Method == spec.MethodSetLevel:
 				t.noteSetLevel(obs.Request)
-			case isOrdered(s): // otherwise the stream shows to which request a message belongs
+			case hasOrderedTransport(s): // otherwise the stream shows to which request a message belongs
 				t.noteRequest(obs.Request)
 			}
 		},
 		rules.Notification(spec.MethodMessage): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 			least, got := t.lowestPermitted(), severity(obs.Message.ParamAt("/level"))
 			switch {
-			case !s.Began() || least < 0 || got < 0 || !declaresLogging(s) || !isOrdered(s) && !t.isAfterLevel(s, obs):
+			case !s.Began() || least < 0 || got < 0 || !declaresLogging(s) || !hasOrderedTransport(s) && !t.isAfterLevel(s, obs):
 			case got >= least:
-				out.Observed(levelThreshold)
+				out.MarkObserved(levelThreshold)
 			default:
 				var weight verdict.Weight
-				if !isOrdered(s) {
+				if !hasOrderedTransport(s) {
 					weight = verdict.AtMostWarning // an earlier message may have waited for a stream
 				}
-				out.Deviates(verdict.Deviation{
+				out.Report(verdict.Deviation{
 					Weight:      weight,
 					Requirement: levelThreshold,
 					Summary:     "The server sends a log message below the level that was set.",

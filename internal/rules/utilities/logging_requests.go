@@ -41,7 +41,7 @@ func requestLoggingRules() []rules.Rule {
 
 // requestLogs tracks the log messages of a conversation.
 type requestLogs struct {
-	last  int // the position of the last log message; 0 if there was none
+	last int // the position of the last log message; 0 if there was none
 	// quiet holds, by callKey, the position of the response to the first request without a log
 	// level during which no log message came.
 	quiet map[string]int
@@ -65,12 +65,12 @@ func (l *requestLogs) noteResponse(s *rules.Session, obs *rules.Observation, out
 	if s.Era() != spec.Stateless || !obs.Request.IsRegular() || obs.Request.Metadata.LogLevel != nil {
 		return
 	}
-	out.Observed(logSilent)
+	out.MarkObserved(logSilent)
 	if _, ok := l.quiet[callKey(obs.Request)]; !ok && l.last < obs.Request.Event.Seq {
 		l.quiet[callKey(obs.Request)] = obs.Event.Seq
 	}
 	if l.last > 0 && newestWithLogLevel(s, func(req *rules.Request) bool { return req.RespondedBefore(obs.Request.Event.Seq) }) != nil {
-		out.Observed(logNoCarry)
+		out.MarkObserved(logNoCarry)
 	}
 }
 
@@ -87,7 +87,7 @@ func newestWithLogLevel(s *rules.Session, matches func(req *rules.Request) bool)
 }
 
 func (l *requestLogs) judge(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
-	if s.Era() != spec.Stateless || s.IsOlder(obs.Event) {
+	if s.Era() != spec.Stateless || s.MayBeHandshakeMessage(obs.Event) {
 		return
 	}
 	if s.Transport == spec.Stdio {
@@ -98,7 +98,7 @@ func (l *requestLogs) judge(s *rules.Session, obs *rules.Observation, out *rules
 	l.last = obs.Event.Seq
 }
 
-func describeLog(requirement, summary, permitted string, obs *rules.Observation, req *rules.Request) verdict.Deviation {
+func logDeviation(requirement, summary, permitted string, obs *rules.Observation, req *rules.Request) verdict.Deviation {
 	d := verdict.Deviation{Requirement: requirement, Summary: summary, Permitted: permitted, Seen: rules.Excerpt(obs.Message.Raw), At: rules.PositionsOf(obs.Event)}
 	if req != nil {
 		d.At = rules.PositionsOf(req.Event, obs.Event)
@@ -120,20 +120,20 @@ func (l *requestLogs) judgeOnStream(s *rules.Session, req *rules.Request, obs *r
 	earlier := newestWithLogLevel(s, func(other *rules.Request) bool { return other.RespondedBefore(req.Event.Seq) })
 	switch {
 	case req.Message.Method == spec.MethodListen:
-		out.Deviates(describeLog(logOwnStream, "The server sends a log message on the stream of a subscription.", "log messages on the stream of the request that asked for them", obs, req))
+		out.Report(logDeviation(logOwnStream, "The server sends a log message on the stream of a subscription.", "log messages on the stream of the request that asked for them", obs, req))
 	case req.Metadata.LogLevel == nil && other != nil:
-		out.Deviates(describeLog(logOwnStream, "The server sends a log message on the stream of another request.", "log messages on the stream of the request that asked for them", obs, req))
+		out.Report(logDeviation(logOwnStream, "The server sends a log message on the stream of another request.", "log messages on the stream of the request that asked for them", obs, req))
 	case req.Metadata.LogLevel == nil && earlier != nil && l.isControlled(req, earlier):
-		d := describeLog(logNoCarry, "The server keeps the log level of an earlier request.", wantsNone, obs, req)
+		d := logDeviation(logNoCarry, "The server keeps the log level of an earlier request.", wantsNone, obs, req)
 		d.At = rules.PositionsOf(earlier.Event, req.Event, obs.Event)
-		out.Deviates(d)
-		out.ReportedElsewhere(logSilent)
+		out.Report(d)
+		out.MarkReportedElsewhere(logSilent)
 	case req.Metadata.LogLevel == nil:
-		out.Deviates(describeLog(logSilent, unwanted, wantsNone, obs, req))
+		out.Report(logDeviation(logSilent, unwanted, wantsNone, obs, req))
 	case req.RespondedBefore(at):
-		out.Deviates(describeLog(logBefore, "The server sends a log message after the response.", "log messages before the response", obs, req))
+		out.Report(logDeviation(logBefore, "The server sends a log message after the response.", "log messages before the response", obs, req))
 	default:
-		out.Observed(logOwnStream)
+		out.MarkObserved(logOwnStream)
 		judgeSeverity(rules.LogSeverity(req.Metadata.LogLevel), obs, req, out)
 	}
 }
@@ -156,18 +156,18 @@ func (l *requestLogs) judgeOverStdio(s *rules.Session, obs *rules.Observation, o
 	switch {
 	case newest == nil: // before any request; see stdio.only-related-notifications
 	case wanted == nil:
-		out.Deviates(describeLog(logSilent, unwanted, wantsNone, obs, newest))
+		out.Report(logDeviation(logSilent, unwanted, wantsNone, obs, newest))
 	case newest != wanted && newest.InFlight(at):
-		d := describeLog(logNoCarry, "The server keeps the log level of an earlier request.", wantsNone, obs, newest)
+		d := logDeviation(logNoCarry, "The server keeps the log level of an earlier request.", wantsNone, obs, newest)
 		d.At = rules.PositionsOf(wanted.Event, newest.Event, obs.Event)
 		isUncontrolled := func(req *rules.Request) bool { return req.InFlight(at) && !l.isControlled(req, wanted) }
 		if slices.ContainsFunc(s.ClientRequests(), isUncontrolled) { // the message may be about any request in flight
-			d = describeLog(logSilent, unwanted, wantsNone, obs, newest)
+			d = logDeviation(logSilent, unwanted, wantsNone, obs, newest)
 		}
 		d.Weight = verdict.AtMostWarning // it may be a late message of the earlier request
-		out.Deviates(d)
+		out.Report(d)
 	default:
-		out.Deviates(describeLog(logBefore, "The server sends a log message after the response.", "log messages before the response", obs, wanted))
+		out.Report(logDeviation(logBefore, "The server sends a log message after the response.", "log messages before the response", obs, wanted))
 	}
 }
 
@@ -187,12 +187,12 @@ func judgeSeverity(least int, obs *rules.Observation, req *rules.Request, out *r
 	switch {
 	case got < 0 || least < 0:
 	case got >= least:
-		out.Observed(logThreshold)
-		out.Observed(logBefore)
+		out.MarkObserved(logThreshold)
+		out.MarkObserved(logBefore)
 	default:
-		d := describeLog(logThreshold, "The server sends a log message below the level of the request.", "messages of level "+severities[least]+", for which the request asked, and of more severe levels", obs, req)
+		d := logDeviation(logThreshold, "The server sends a log message below the level of the request.", "messages of level "+severities[least]+", for which the request asked, and of more severe levels", obs, req)
 		d.Seen, d.Pointer = "a message of level "+rules.Excerpt(obs.Message.ParamAt("/level")), "/params/level"
-		out.Deviates(d)
+		out.Report(d)
 	}
 }
 
@@ -204,7 +204,7 @@ func judgeRequestLevel(s *rules.Session, obs *rules.Observation, out *rules.Repo
 		return
 	}
 	control := rules.Control{What: req.Message.Method + " without a log level", Matches: func(other *rules.Request) bool { return other.Message.Method == req.Message.Method }}
-	d := describeLog(logInvalid, "The server serves a request with an unknown log level.", "error -32602", obs, req)
+	d := logDeviation(logInvalid, "The server serves a request with an unknown log level.", "error -32602", obs, req)
 	d.Seen = fmt.Sprintf("%s is %s, and the response %s", spec.MetaLogLevel, rules.Excerpt(req.Metadata.LogLevel), d.Seen)
 	code, _ := obs.Message.ErrorCode()
 	switch {
@@ -212,10 +212,10 @@ func judgeRequestLevel(s *rules.Session, obs *rules.Observation, out *rules.Repo
 	case !out.RequireInterpretable(obs, control, logInvalid):
 		return
 	case spec.Code(code) == spec.CodeInvalidParams:
-		out.Observed(logInvalid)
+		out.MarkObserved(logInvalid)
 		return
 	default:
 		d.Summary = "The server refuses an unknown log level, but not with -32602."
 	}
-	out.Deviates(d)
+	out.Report(d)
 }

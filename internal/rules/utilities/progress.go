@@ -79,8 +79,8 @@ func progressTokens() rules.Fold {
 				judgeUnknownToken(s, g, token, obs, out)
 				return
 			}
-			out.Observed(onlyRequested)
-			out.Observed(tokenEcho)
+			out.MarkObserved(onlyRequested)
+			out.MarkObserved(tokenEcho)
 			for _, req := range all {
 				if len(req.Responses) > 0 {
 					continue
@@ -89,7 +89,7 @@ func progressTokens() rules.Fold {
 					reported[req] = true
 				}
 				if s.Transport != spec.StreamableHTTP {
-					out.Observed(onlyActive)
+					out.MarkObserved(onlyActive)
 				}
 				return
 			}
@@ -102,13 +102,13 @@ func progressTokens() rules.Fold {
 		case s.Transport == spec.StreamableHTTP:
 			finished = append(finished, obs.Event)
 		default: // the request had the chance to report more progress
-			out.Observed(stopsAfter)
+			out.MarkObserved(stopsAfter)
 		}
 	}), AtEnd: func(_ *rules.Session, out *rules.Reporter) {
 		for _, answer := range finished {
 			if last.At == 0 || last.At-answer.At >= listenTime { // a transcript without times, or enough time
-				out.Observed(onlyActive)
-				out.Observed(stopsAfter)
+				out.MarkObserved(onlyActive)
+				out.MarkObserved(stopsAfter)
 			}
 		}
 	}}
@@ -124,11 +124,11 @@ func judgeUnknownToken(s *rules.Session, g *tokenRequests, token wire.ID, obs *r
 	case req != nil:
 		d.Requirement, d.Summary, d.At = tokenEcho, "The server changes a progressToken.", rules.PositionsOf(req.Event, obs.Event)
 		d.Permitted = "the token unchanged, in type and value: " + rules.Excerpt(tokenOf(req.Message).Raw())
-		out.ReportedElsewhere(onlyRequested)
+		out.MarkReportedElsewhere(onlyRequested)
 	default:
 		d.Requirement, d.Summary, d.At = onlyRequested, "The server sends progress with a token that no request has.", rules.PositionsOf(obs.Event)
 	}
-	out.Deviates(d)
+	out.Report(d)
 }
 
 // judgeLateProgress judges progress with a token whose requests were all answered.
@@ -141,8 +141,8 @@ func judgeLateProgress(s *rules.Session, all []*rules.Request, obs *rules.Observ
 	if !isInOrder(s, req, answer, obs.Event) || s.Transport == spec.StreamableHTTP && len(all) > 1 {
 		// It is unknown whether the progress was sent before or after the response, so neither
 		// requirement counts as kept.
-		out.ReportedElsewhere(onlyActive)
-		out.ReportedElsewhere(stopsAfter)
+		out.MarkReportedElsewhere(onlyActive)
+		out.MarkReportedElsewhere(stopsAfter)
 		return
 	}
 	d := verdict.Deviation{
@@ -156,7 +156,7 @@ func judgeLateProgress(s *rules.Session, all []*rules.Request, obs *rules.Observ
 		d.Requirement, d.Summary = onlyActive, "The server reports progress of a request that failed."
 		d.Permitted = "progress of requests that are in progress"
 	}
-	out.Deviates(d)
+	out.Report(d)
 }
 
 // becameTask reports whether a request became a task, which continues after the response.
@@ -180,7 +180,7 @@ func progressIncreases() rules.Fold {
 		rules.Notification(spec.MethodProgress): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 			token := namedToken(obs.Message)
 			value, ok := parseNumber(obs.Message.ParamAt("/progress"))
-			req := g.onlyPossible(token)
+			req := g.onlyPossibleRequest(token)
 			if !token.IsPresent() || !ok || req == nil {
 				return
 			}
@@ -189,14 +189,14 @@ func progressIncreases() rules.Fold {
 			last[token.Key()] = now
 			switch {
 			case !repeated || before.request != req:
-			case !isOrdered(s) && before.event.Exchange != now.event.Exchange && now.value <= before.value:
+			case !hasOrderedTransport(s) && before.event.Exchange != now.event.Exchange && now.value <= before.value:
 				// a resumed stream may repeat it, and streams may overtake each other
 			case now.value > before.value:
-				out.Observed(increases)
+				out.MarkObserved(increases)
 			case now.value == before.value && now.text != before.text && math.Abs(now.value) >= 1<<53:
 				// they differ only beyond the precision of doubles
 			default:
-				out.Deviates(verdict.Deviation{
+				out.Report(verdict.Deviation{
 					Requirement: increases,
 					Summary:     "The server's progress does not increase.",
 					Permitted:   "a greater value in each notification, even if the total is unknown",
@@ -242,9 +242,9 @@ func progressRate() rules.Fold {
 		switch {
 		case len(all) < 2 || took == 0: // a transcript without times
 		case len(all) < maxPerWindow || took >= floodWindow:
-			out.Observed(rateLimited)
+			out.MarkObserved(rateLimited)
 		default:
-			out.Deviates(verdict.Deviation{
+			out.Report(verdict.Deviation{
 				Requirement: rateLimited,
 				Summary:     "The server reports progress over two hundred times a second.",
 				Permitted:   "no more notifications than a user can follow",
@@ -268,10 +268,10 @@ func serverTokens() rules.Fold {
 			}
 			q := nextWithToken(s, p)
 			if q == nil || !token.IsString() && !token.IsInteger() || q.Event.Seq > obs.Event.Seq || len(p.Cancellations) > 0 && p.Cancellations[0].Event.Seq < q.Event.Seq {
-				out.Observed(tokenUnique)
+				out.MarkObserved(tokenUnique)
 				return
 			}
-			out.Deviates(verdict.Deviation{
+			out.Report(verdict.Deviation{
 				Requirement: tokenUnique,
 				Summary:     "The server uses a progressToken for two requests at once.",
 				Permitted:   "tokens that are unique over all active requests",

@@ -62,9 +62,9 @@ func withoutAnswered(all []*rules.Request) []*rules.Request {
 // withToken returns the requests with this token.
 func (g *tokenRequests) withToken(token wire.ID) []*rules.Request { return g.byKey[token.Key()] }
 
-// onlyPossible returns the only open request that the token can mean: no other open request has a
-// similar token, and the token of that request is exactly this one. Otherwise it returns nil.
-func (g *tokenRequests) onlyPossible(token wire.ID) *rules.Request {
+// onlyPossibleRequest returns the only open request that the token can mean: no other open request
+// has a similar token, and the token of that request is exactly this one. Otherwise it returns nil.
+func (g *tokenRequests) onlyPossibleRequest(token wire.ID) *rules.Request {
 	var open *rules.Request
 	for _, req := range g.alike[normalizeToken(token)] {
 		switch {

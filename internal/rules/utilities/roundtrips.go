@@ -30,9 +30,9 @@ func (t *roundTrips) note(obs *rules.Observation) {
 	}
 }
 
-// isOrdered reports whether messages arrive in the order in which they were sent, in both
+// hasOrderedTransport reports whether messages arrive in the order in which they were sent, in both
 // directions.
-func isOrdered(s *rules.Session) bool { return s.Transport == spec.Stdio }
+func hasOrderedTransport(s *rules.Session) bool { return s.Transport == spec.Stdio }
 
 // isInOrder reports whether an event after the response to a request was sent after that
 // response. Over Streamable HTTP only the request's own stream shows that; a resumed stream may
@@ -72,7 +72,7 @@ func withResponses(handlers rules.Handlers, handle func(s *rules.Session, obs *r
 // after the handshake, or in the stateless era unless the message may belong to an older revision.
 func isGovernedByRevision(s *rules.Session, e *transcript.Event) bool {
 	if s.Era() == spec.Stateless {
-		return !s.IsOlder(e)
+		return !s.MayBeHandshakeMessage(e)
 	}
 	return s.Began()
 }

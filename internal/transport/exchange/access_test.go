@@ -37,8 +37,8 @@ func TestAccess(t *testing.T) {
 	}
 }
 
-// TestAccessWithProxies checks that the choice of a proxy for each URL decides whether addresses in the
-// private network are refused, not the choice for the server's own URL.
+// TestAccessWithProxies checks that the choice of a proxy for each URL decides whether addresses in
+// the private network are refused, not the choice for the server's own URL.
 func TestAccessWithProxies(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	defer s.Close()
@@ -90,7 +90,7 @@ func TestFurtherScopes(t *testing.T) {
 			token, asked := "narrow", 0
 			x := &Client{Record: transcript.New(), Reach: Reach{
 				Token: func() string { return token },
-				Widen: func(scope string) bool {
+				ObtainScope: func(scope string) bool {
 					if asked++; scope != "a b" {
 						t.Errorf("asked for the scopes %q", scope)
 					}
@@ -108,7 +108,7 @@ func TestFurtherScopes(t *testing.T) {
 				t.Errorf("%d exchanges", n)
 			}
 			last := transcript.ExchangesOf(x.Record.From(0)).All()[0]
-			if scope, lacks := last.LacksScope(); lacks != (c.status == http.StatusForbidden) || lacks && scope != "a b" || last.Intercepted() != lacks {
+			if scope, lacks := last.MissingScope(); lacks != (c.status == http.StatusForbidden) || lacks && scope != "a b" || last.Intercepted() != lacks {
 				t.Errorf("lacks %t %q", lacks, scope)
 			}
 		})

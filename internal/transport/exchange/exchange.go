@@ -188,9 +188,9 @@ func (p *Pending) HowEnded() (how transcript.How, detail string) {
 // LastEventID returns the id of the last complete event with an id in the stream, or "".
 func (p *Pending) LastEventID() string { p.mu.Lock(); defer p.mu.Unlock(); return p.lastID }
 
-// Retry returns the reconnection time that the server requested, or 0 if it requested none or if
-// the last retry field is not an integer.
-func (p *Pending) Retry() time.Duration {
+// RetryDelay returns the reconnection time that the server requested, or 0 if it requested none or
+// if the last retry field is not an integer.
+func (p *Pending) RetryDelay() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	ms, err := strconv.Atoi(p.retry)
@@ -214,7 +214,7 @@ type ending struct {
 }
 
 // run performs one exchange from the first byte to the last. A request that the server refused is
-// sent again if canRepeat says so; of each refused attempt, the record keeps only remarks.
+// sent again if prepareRepeat permits it; of each refused attempt, the record keeps only remarks.
 func (c *Client) run(ctx context.Context, p *Pending, r Request) {
 	stop := context.AfterFunc(ctx, func() { p.end(context.Cause(ctx)) })
 	end := c.attempt(ctx, p, r)
@@ -256,7 +256,7 @@ func (c *Client) attempt(ctx context.Context, p *Pending, r Request) ending {
 		return ending{how: transcript.Unreachable, detail: explain(err), stage: stageOf(err), obstacle: obstacleOf(err)}
 	}
 	p.setQuit(func() { _ = conn.Close() })
-	end := c.converse(ctx, p, conn, raw, r)
+	end := c.sendAndReceive(ctx, p, conn, raw, r)
 	if conn.used && end.how == transcript.Broken && end.stage == beforeResponse && p.endCause(ctx) == nil {
 		if fresh, err := c.open(ctx, p, r.URL); err == nil { // if this fails, the server has ended
 			conn.discard()
@@ -306,8 +306,8 @@ func closeOnce(c chan struct{}) {
 	}
 }
 
-// converse records and writes the request, and reads the response.
-func (c *Client) converse(ctx context.Context, p *Pending, conn *connection, head []byte, r Request) ending {
+// sendAndReceive records and writes the request, and reads the response.
+func (c *Client) sendAndReceive(ctx context.Context, p *Pending, conn *connection, head []byte, r Request) ending {
 	if r.Body != nil {
 		c.Record.Add(transcript.Event{Kind: transcript.Sent, Exchange: p.number, Raw: r.Body, Frame: r.Frame})
 	}
@@ -321,16 +321,16 @@ func (c *Client) exchange(ctx context.Context, p *Pending, conn *connection, hea
 		p.markWritten()
 		return c.readResponse(p, r, conn.in)
 	}
-	return c.converseLong(ctx, p, conn, head, r)
+	return c.exchangeLong(ctx, p, conn, head, r)
 }
 
 // shortRequest is the size up to which a request fits in the socket buffers, so that the write does
 // not block.
 const shortRequest = 4 << 10
 
-// converseLong is like exchange, for requests whose write may block. A server may respond
+// exchangeLong is like exchange, for requests whose write may block. A server may respond
 // before it has read the body, so the response is read concurrently.
-func (c *Client) converseLong(ctx context.Context, p *Pending, conn *connection, head []byte, r Request) ending {
+func (c *Client) exchangeLong(ctx context.Context, p *Pending, conn *connection, head []byte, r Request) ending {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	p.setQuit(func() { stop(); _ = conn.Close() })

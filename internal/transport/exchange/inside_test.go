@@ -21,7 +21,7 @@ func TestAreInside(t *testing.T) {
 			for _, text := range c.all {
 				all = append(all, netip.MustParseAddr(text))
 			}
-			if got := areInside(all); got != c.want {
+			if got := areAllPrivate(all); got != c.want {
 				t.Errorf("got %v", got)
 			}
 		})

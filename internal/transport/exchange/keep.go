@@ -130,7 +130,7 @@ func (c *Client) awaitPass(ctx context.Context, p *Pending) (err error) {
 	defer quit(nil)
 	p.setQuit(func() { quit(errDropped) })
 	p.passed, err = c.Reach.Pacer.waitTurn(ctx, &c.Record.Clock, &c.sender, p.attempts > 1)
-	return atStage(ctx, "", "while the server's rate limit delayed it", err)
+	return withStage(ctx, "", "while the server's rate limit delayed it", err)
 }
 
 // origin returns the scheme and host of a URL.

@@ -123,8 +123,8 @@ func (p *pace) noteSent(now time.Time) time.Duration {
 	return time.Duration(float64(time.Second) / p.rate)
 }
 
-// refuse notes that the request that was sent at the given time was refused.
-func (p *pace) refuse(sent time.Time) {
+// noteRefusal notes that the request that was sent at the given time was refused.
+func (p *pace) noteRefusal(sent time.Time) {
 	if !sent.Before(p.since) {
 		p.refused++
 	}

@@ -156,7 +156,7 @@ func (p *Pacer) noteRefused(r refusal, passed time.Time, attempts int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
-	p.pace.refuse(passed)
+	p.pace.noteRefusal(passed)
 	p.tally.noteRefused(r)
 	p.extendPause(now, r.wait)
 	switch {
@@ -216,8 +216,8 @@ func (p *Pacer) extendPause(now time.Time, wait time.Duration) {
 }
 
 // PauseEnd returns until when the server wants no more requests: the end of the longest pause that
-// it demanded and, if waiting did not help, at least a minute after the last refusal. It returns the
-// zero time if there is no such pause.
+// it demanded and, if waiting did not help, at least a minute after the last refusal. It returns
+// the zero time if there is no such pause.
 func (p *Pacer) PauseEnd() time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()

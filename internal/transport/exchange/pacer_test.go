@@ -256,8 +256,8 @@ func TestPacerOrder(t *testing.T) {
 		enter := func(name string, from *sender, again bool) {
 			all.Go(func() {
 				var clock transcript.Clock
-				if _, err := p.waitTurn(t.Context(), &clock, from, again); err != nil || clock.Held() < time.Second {
-					t.Errorf("%s: %v, held for %v", name, err, clock.Held())
+				if _, err := p.waitTurn(t.Context(), &clock, from, again); err != nil || clock.HeldTime() < time.Second {
+					t.Errorf("%s: %v, held for %v", name, err, clock.HeldTime())
 				}
 				mu.Lock()
 				defer mu.Unlock()

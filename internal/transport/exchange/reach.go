@@ -30,10 +30,10 @@ type Reach struct {
 	// Token returns the current bearer token, for a client whose tokens expire; nil if there is
 	// none. Fields with an Authorization header take precedence.
 	Token func() string
-	// Widen requests a token with further scopes, separated by spaces, because the server refused
-	// the current token for lack of them. It returns false if it gets no such token. If Widen is
-	// nil, the refusal becomes the response.
-	Widen func(scope string) bool
+	// ObtainScope requests a token with further scopes, separated by spaces, because the server
+	// refused the current token for lack of them. It returns false if it gets no such token. If
+	// Widen is nil, the refusal becomes the response.
+	ObtainScope func(scope string) bool
 	// TLS is the configuration for https; nil uses the root certificates of the system.
 	TLS *tls.Config
 	// Proxy returns the proxy for a URL, or nil. A nil function means no proxies.
@@ -56,7 +56,7 @@ const defaultConnect = 10 * time.Second
 // pacer, which stops the clock of their context during the wait.
 func (r *Reach) Access(u *url.URL) transport.Access {
 	guarded := &net.Dialer{Timeout: defaultConnect, ControlContext: func(ctx context.Context, _, address string, _ syscall.RawConn) error {
-		if at, err := netip.ParseAddrPort(address); err != nil || !isInside(at.Addr()) || leadsInside(ctx, u.Hostname()) {
+		if at, err := netip.ParseAddrPort(address); err != nil || !isPrivateAddress(at.Addr()) || hasOnlyPrivateAddresses(ctx, u.Hostname()) {
 			return nil
 		}
 		return fmt.Errorf("%s is an address in the local network, but %s is not in that network", address, u.Hostname())
@@ -94,22 +94,22 @@ func (t *routingTransport) RoundTrip(q *http.Request) (*http.Response, error) {
 	return t.toProxies.RoundTrip(q)
 }
 
-// isInside reports whether an address belongs to this machine or to a private network.
-func isInside(a netip.Addr) bool {
+// isPrivateAddress reports whether an address belongs to this machine or to a private network.
+func isPrivateAddress(a netip.Addr) bool {
 	a = a.Unmap()
 	return a.IsLoopback() || a.IsPrivate() || a.IsLinkLocalUnicast() || a.IsUnspecified()
 }
 
-// leadsInside reports whether the name of a host resolves only to addresses of this machine or a
-// private network. One such address among others is not enough, because the owner of an outside
-// server could add it to the server's DNS name.
-func leadsInside(ctx context.Context, host string) bool {
+// hasOnlyPrivateAddresses reports whether the name of a host resolves only to addresses of this
+// machine or a private network. One such address among others is not enough, because the owner of
+// an outside server could add it to the server's DNS name.
+func hasOnlyPrivateAddresses(ctx context.Context, host string) bool {
 	all, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
-	return err == nil && areInside(all)
+	return err == nil && areAllPrivate(all)
 }
 
-func areInside(all []netip.Addr) bool {
-	return len(all) > 0 && !slices.ContainsFunc(all, func(a netip.Addr) bool { return !isInside(a) })
+func areAllPrivate(all []netip.Addr) bool {
+	return len(all) > 0 && !slices.ContainsFunc(all, func(a netip.Addr) bool { return !isPrivateAddress(a) })
 }
 
 // dial opens a connection to the server, through the proxy if there is one, and with TLS for https.
@@ -131,10 +131,10 @@ func (r *Reach) dial(ctx context.Context, u *url.URL) (net.Conn, error) {
 	}
 	conn, err := open(ctx, "tcp", at)
 	if err != nil {
-		return nil, withProxy(proxy, atStage(ctx, transcript.NoConnection, "while connecting to "+at, err))
+		return nil, withProxy(proxy, withStage(ctx, transcript.NoConnection, "while connecting to "+at, err))
 	}
 	if proxy != nil && proxy.Scheme == "https" {
-		if conn, err = r.secure(ctx, conn, proxy); err != nil {
+		if conn, err = r.handshakeTLS(ctx, conn, proxy); err != nil {
 			return nil, withProxy(proxy, err)
 		}
 	}
@@ -144,16 +144,16 @@ func (r *Reach) dial(ctx context.Context, u *url.URL) (net.Conn, error) {
 	if proxy != nil {
 		if err := tunnel(ctx, conn, proxy, address(u)); err != nil {
 			_ = conn.Close()
-			return nil, withProxy(proxy, atStage(ctx, transcript.NoTunnel, "while the proxy "+at+" was asked for a connection to "+address(u), err))
+			return nil, withProxy(proxy, withStage(ctx, transcript.NoTunnel, "while the proxy "+at+" was asked for a connection to "+address(u), err))
 		}
 	}
-	return r.secure(ctx, conn, u)
+	return r.handshakeTLS(ctx, conn, u)
 }
 
-// atStage returns err unchanged, unless err is not nil and the context has ended. In that case it
+// withStage returns err unchanged, unless err is not nil and the context has ended. In that case it
 // returns a stageError with the cause of the context's end. stage and obstacle describe the
 // operation that the context interrupted.
-func atStage(ctx context.Context, obstacle transcript.Obstacle, stage string, err error) error {
+func withStage(ctx context.Context, obstacle transcript.Obstacle, stage string, err error) error {
 	if err != nil && ctx.Err() != nil {
 		return &stageError{stage, context.Cause(ctx), obstacle}
 	}
@@ -192,8 +192,8 @@ func (r *Reach) proxyFor(u *url.URL) (*url.URL, error) {
 	return proxy, nil
 }
 
-// secure performs the TLS handshake and offers only HTTP/1.1.
-func (r *Reach) secure(ctx context.Context, conn net.Conn, u *url.URL) (net.Conn, error) {
+// handshakeTLS performs the TLS handshake and offers only HTTP/1.1.
+func (r *Reach) handshakeTLS(ctx context.Context, conn net.Conn, u *url.URL) (net.Conn, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if r.TLS != nil {
 		config = r.TLS.Clone()
@@ -205,7 +205,7 @@ func (r *Reach) secure(ctx context.Context, conn net.Conn, u *url.URL) (net.Conn
 	secured := tls.Client(conn, config)
 	if err := secured.HandshakeContext(ctx); err != nil {
 		_ = conn.Close()
-		return nil, atStage(ctx, transcript.TLSFailed, "while agreeing on TLS", explainTLS(err, u.Hostname()))
+		return nil, withStage(ctx, transcript.TLSFailed, "while agreeing on TLS", explainTLS(err, u.Hostname()))
 	}
 	return secured, nil
 }

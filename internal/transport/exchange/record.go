@@ -32,15 +32,15 @@ func NewSink(rec *transcript.Transcript, number int, head *transcript.Head) Sink
 
 // output records what the server sends in one exchange.
 type output struct {
-	rec     *transcript.Transcript
-	number  int
-	stopped chan struct{}                 // closed when the body must no longer wait for a slot of longBodies
-	noted   func(*transcript.StreamEvent) // called with each event of a stream; may be nil
-	long    bool                          // the output holds a slot of longBodies
+	rec           *transcript.Transcript
+	number        int
+	stopped       chan struct{}                 // closed when the body must no longer wait for a slot of longBodies
+	onStreamEvent func(*transcript.StreamEvent) // called with each event of a stream; may be nil
+	long          bool                          // the output holds a slot of longBodies
 }
 
 func (c *Client) newSink(p *Pending, head *transcript.Head) Sink {
-	return output{rec: c.Record, number: p.number, stopped: p.stopped, noted: p.note}.newSink(head)
+	return output{rec: c.Record, number: p.number, stopped: p.stopped, onStreamEvent: p.note}.newSink(head)
 }
 
 func (o output) newSink(head *transcript.Head) Sink {
@@ -171,11 +171,11 @@ func (s *streamSink) Write(data []byte) (int, error) {
 // record records one chunk, whose bytes are already copies.
 func (s *streamSink) record(piece []byte) {
 	e := s.rec.Add(transcript.Event{Kind: transcript.Received, Exchange: s.number, Stream: piece})
-	if s.noted == nil {
+	if s.onStreamEvent == nil {
 		return
 	}
 	if ev := e.StreamEvent(); ev != nil {
-		s.noted(ev)
+		s.onStreamEvent(ev)
 	}
 }
 

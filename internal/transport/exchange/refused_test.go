@@ -89,8 +89,8 @@ func TestRefused(t *testing.T) {
 			if len(x) != 1 || x[0].Number != p.Number() || p.Head().Status() != 200 || len(x[0].Sent.Messages()) != 1 {
 				t.Errorf("there are %d exchanges", len(x))
 			}
-			if rec.Held() < firstPause {
-				t.Errorf("the clock stood still for %v", rec.Held())
+			if rec.HeldTime() < firstPause {
+				t.Errorf("the clock stood still for %v", rec.HeldTime())
 			}
 		})
 	}
@@ -186,8 +186,8 @@ func TestRefusedAccess(t *testing.T) {
 			t.Errorf("status %d; the server got %q", r.StatusCode, s.bodies)
 		}
 	}
-	if clock.Held() < 2*firstPause-50*time.Millisecond {
-		t.Errorf("the clock stood still for %v", clock.Held())
+	if clock.HeldTime() < 2*firstPause-50*time.Millisecond {
+		t.Errorf("the clock stood still for %v", clock.HeldTime())
 	}
 	// A server that is not the one of the link is none of the pacer's concern.
 	other, _ := serveLimited(t, &limited{left: 1})

@@ -85,10 +85,10 @@ func (c *Client) readResponse(p *Pending, r Request, in *bufio.Reader) ending {
 	}
 	for range maxLeads {
 		raw, err := readHead(in, maxHead)
-		if end := headFault(raw, err); end.how != "" {
+		if end := badHeadEnding(raw, err); end.how != "" {
 			return end
 		}
-		if why, ok := c.canRepeat(p, r, transcript.ParseHead(raw)); ok {
+		if why, ok := c.prepareRepeat(p, r, transcript.ParseHead(raw)); ok {
 			return ending{refused: why}
 		}
 		head := c.Record.Add(transcript.Event{Kind: transcript.Responded, Exchange: p.number, Raw: raw}).Head
@@ -106,9 +106,9 @@ func (c *Client) readResponse(p *Pending, r Request, in *bufio.Reader) ending {
 // beforeResponse is the stage of an exchange without a response.
 const beforeResponse = "before a response came"
 
-// headFault describes why raw, read with the error err, is not the head of a response. It returns
-// the zero value if raw is a head.
-func headFault(raw []byte, err error) ending {
+// badHeadEnding describes why raw, read with the error err, is not the head of a response. It
+// returns the zero value if raw is a head.
+func badHeadEnding(raw []byte, err error) ending {
 	const inside = "within the head of the response"
 	switch {
 	case err != nil && len(raw) == 0:
@@ -121,7 +121,7 @@ func headFault(raw []byte, err error) ending {
 		what, obstacle := describeForeign(raw)
 		return ending{how: transcript.Unreadable, detail: what, obstacle: obstacle}
 	case statusOf(raw) < 100:
-		return ending{how: transcript.Unreadable, detail: fmt.Sprintf("the response begins with %q, where the status belongs", raw[:min(len(raw), shown)])}
+		return ending{how: transcript.Unreadable, detail: fmt.Sprintf("the response begins with %q, where the status belongs", raw[:min(len(raw), maxQuoted)])}
 	}
 	return ending{}
 }

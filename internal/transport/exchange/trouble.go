@@ -195,7 +195,7 @@ func foreignResponse(in *bufio.Reader) (what string, obstacle transcript.Obstacl
 }
 
 // shown is the number of quoted bytes of a response that is not HTTP.
-const shown = 60
+const maxQuoted = 60
 
 // describeForeign describes a response that is not HTTP/1. raw has the first bytes of the response.
 func describeForeign(raw []byte) (what string, obstacle transcript.Obstacle) {
@@ -206,5 +206,5 @@ func describeForeign(raw []byte) (what string, obstacle transcript.Obstacle) {
 	if len(raw) > 2 && raw[0] == 0x15 && raw[1] == 3 { // an alert
 		return "the response is TLS, not HTTP", transcript.SpeaksTLS
 	}
-	return fmt.Sprintf("the response is not HTTP: it begins with %q", bytes.TrimRight(raw[:min(len(raw), shown)], "\r\n")), ""
+	return fmt.Sprintf("the response is not HTTP: it begins with %q", bytes.TrimRight(raw[:min(len(raw), maxQuoted)], "\r\n")), ""
 }

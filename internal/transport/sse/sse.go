@@ -113,11 +113,11 @@ func (l *Link) awaitEnd() {
 	if head := l.stream.Head(); detail == "" && head != nil && head.Status()/100 != 2 {
 		detail = head.Line
 	}
-	l.ServerEnded(detail)
+	l.NotifyExit(detail)
 }
 
-// ServerEnded implements transport.ExitNotifiable.
-func (l *Link) ServerEnded(detail string) {
+// NotifyExit implements transport.ExitNotifiable.
+func (l *Link) NotifyExit(detail string) {
 	l.endOnce.Do(func() {
 		l.client.Record.Add(transcript.Event{Kind: transcript.OutputClosed, Detail: detail})
 		close(l.ended)
@@ -189,8 +189,8 @@ func (l *Link) Begin(r transport.Request, target string) (transport.Exchange, er
 // Access implements transport.Web.
 func (l *Link) Access() transport.Access { return l.client.Reach.Access(l.url) }
 
-// Endpoint waits for the endpoint event, and returns the URL for messages.
-func (l *Link) Endpoint(ctx context.Context) (*url.URL, error) {
+// AwaitEndpoint waits for the endpoint event, and returns the URL for messages.
+func (l *Link) AwaitEndpoint(ctx context.Context) (*url.URL, error) {
 	select {
 	case <-l.named:
 		return l.endpoint, l.fault
@@ -200,7 +200,7 @@ func (l *Link) Endpoint(ctx context.Context) (*url.URL, error) {
 }
 
 func (l *Link) post(ctx context.Context, r transport.Request) (*exchange.Pending, error) {
-	endpoint, err := l.Endpoint(ctx)
+	endpoint, err := l.AwaitEndpoint(ctx)
 	if err != nil {
 		return nil, err
 	}

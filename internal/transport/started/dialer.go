@@ -34,14 +34,14 @@ func (s *Starter) Dialer(first *Server, t spec.Transport, over func(*url.URL) tr
 // Transport implements transport.Dialer.
 func (d *Dialer) Transport() spec.Transport { return d.transport }
 
-// Single implements transport.Sharer: only one server can listen on a fixed
+// IsLimitedToOne implements transport.Sharer: only one server can listen on a fixed
 // port.
-func (d *Dialer) Single() bool { return !d.starter.o.NeedsFreePort }
+func (d *Dialer) IsLimitedToOne() bool { return !d.starter.o.NeedsFreePort }
 
-// Fresh implements transport.Sharer.
-func (d *Dialer) Fresh() (fresh transport.Dialer, stop func()) {
+// FreshDialer implements transport.Sharer.
+func (d *Dialer) FreshDialer() (fresh transport.Dialer, stop func()) {
 	f := &Dialer{starter: d.starter, transport: d.transport, over: d.over}
-	if d.Single() {
+	if d.IsLimitedToOne() {
 		f.shared = d
 	}
 	return f, f.Close
@@ -76,7 +76,7 @@ func (d *Dialer) Endings() []transport.Ending {
 
 // Dial implements transport.Dialer.
 func (d *Dialer) Dial(ctx context.Context, rec *transcript.Transcript) (transport.Link, error) {
-	server, err := d.runningServer(ctx)
+	server, err := d.ensureServer(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -89,8 +89,8 @@ func (d *Dialer) Dial(ctx context.Context, rec *transcript.Transcript) (transpor
 	return l, nil
 }
 
-// runningServer returns the running server, and starts one if there is none.
-func (d *Dialer) runningServer(ctx context.Context) (*Server, error) {
+// ensureServer returns the running server, and starts one if there is none.
+func (d *Dialer) ensureServer(ctx context.Context) (*Server, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.server != nil && d.server.Alive() {

@@ -16,7 +16,7 @@ import (
 // listeners returns the sockets that accept TCP connections and that a process in among holds. If
 // among is nil, it considers all processes.
 func listeners(among []int) []listener {
-	return slices.DeleteFunc(holdersOf(sockets(), among), func(l listener) bool { return len(l.pids) == 0 })
+	return slices.DeleteFunc(holdersOf(listeningSockets(), among), func(l listener) bool { return len(l.pids) == 0 })
 }
 
 // listenersAt returns the sockets that a connection to u reaches: those bound to its address or, if
@@ -36,7 +36,7 @@ func listenersAt(u *url.URL, among []int) []listener {
 		return nil
 	}
 	var exact, wide []socket
-	for _, s := range sockets() {
+	for _, s := range listeningSockets() {
 		switch {
 		case s.at.Port() != uint16(number):
 		case s.at.Addr().IsUnspecified():
@@ -58,14 +58,15 @@ type socket struct {
 
 const listening = "0A" // TCP_LISTEN in /proc/net/tcp
 
-// sockets reads /proc/net/tcp and tcp6.
-func sockets() []socket {
-	return slices.Concat(socketsIn("/proc/net/tcp"), socketsIn("/proc/net/tcp6"))
+// listeningSockets reads /proc/net/tcp and tcp6.
+func listeningSockets() []socket {
+	return slices.Concat(listeningSocketsIn("/proc/net/tcp"), listeningSocketsIn("/proc/net/tcp6"))
 }
 
-// socketsIn returns the listening sockets in one of these files. It stops at the first connection:
-// the kernel lists the listening sockets first, and there may be tens of thousands of connections.
-func socketsIn(name string) []socket {
+// listeningSocketsIn returns the listening sockets in one of these files. It stops at the first
+// connection: the kernel lists the listening sockets first, and there may be tens of thousands of
+// connections.
+func listeningSocketsIn(name string) []socket {
 	table, err := os.Open(name)
 	if err != nil {
 		return nil

@@ -32,15 +32,16 @@ func watchExits(pids []int) (ended <-chan struct{}, stop func()) {
 	}
 	c := make(chan struct{})
 	go func() {
-		if !slices.ContainsFunc(watched, func(f *os.File) bool { return !exited(f) }) {
+		if !slices.ContainsFunc(watched, func(f *os.File) bool { return !waitForExit(f) }) {
 			close(c)
 		}
 	}()
 	return c, stop
 }
 
-// exited waits until the process of a pidfd exits. It returns false if the file is closed first.
-func exited(f *os.File) bool {
+// waitForExit waits until the process of a pidfd exits. It returns false if the file is closed
+// first.
+func waitForExit(f *os.File) bool {
 	conn, err := f.SyscallConn()
 	if err != nil {
 		return false

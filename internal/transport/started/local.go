@@ -6,9 +6,9 @@ import (
 	"strconv"
 )
 
-// Listens implements transport.Local. It returns the addresses at which the
+// ListenAddresses implements transport.Local. It returns the addresses at which the
 // server's processes listen on the port of its URL, as far as they are known.
-func (l *link) Listens() []netip.Addr {
+func (l *link) ListenAddresses() []netip.Addr {
 	var at []netip.Addr
 	for _, found := range listeners(l.server.service.Members()) {
 		if strconv.Itoa(int(found.at.Port())) == l.server.url.Port() && !slices.Contains(at, found.at.Addr()) {

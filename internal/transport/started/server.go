@@ -57,14 +57,14 @@ const (
 // HowEnded reports whether the server has ended, and how. Callers use it after an error, when the
 // server may be about to exit. It therefore waits for the exit, up to the limits above.
 func (s *Server) HowEnded() (how string, ended bool) {
-	if !s.endsWithin(endTime) && (s.acceptsConnections() || !s.endsWithin(refusedTime)) {
+	if !s.awaitEnd(endTime) && (s.acceptsConnections() || !s.awaitEnd(refusedTime)) {
 		return "", false
 	}
 	<-s.notified
 	return s.detail, true
 }
 
-func (s *Server) endsWithin(d time.Duration) bool {
+func (s *Server) awaitEnd(d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
@@ -247,7 +247,7 @@ func (l *link) endAfterExchanges() {
 	for pos := 0; hasOpenExchange(l.record) && ctx.Err() == nil; pos = l.record.Len() {
 		_, _ = l.record.Wait(ctx, pos)
 	}
-	l.ServerEnded("the server's process has ended")
+	l.NotifyExit("the server's process has ended")
 }
 
 // recordExit records how the process exited.

@@ -199,15 +199,15 @@ func TestFresh(t *testing.T) {
 	for _, port := range []string{"", freePort(t)} {
 		t.Run("port "+port, func(t *testing.T) {
 			d := dialer(t, port)
-			if d.Single() != (port != "") {
-				t.Errorf("single: %t", d.Single())
+			if d.IsLimitedToOne() != (port != "") {
+				t.Errorf("single: %t", d.IsLimitedToOne())
 			}
 			shared := dial(t, d)
 			who := shared.pid()
 			if port != "" {
 				shared.Shutdown(transport.Patience{})
 			}
-			fresh, stop := d.Fresh()
+			fresh, stop := d.FreshDialer()
 			other := dial(t, fresh)
 			if other.pid() == who {
 				t.Error("a fresh server is the one that all share")

@@ -62,7 +62,7 @@ func (g *group) clear(cmd *exec.Cmd) {
 	}
 }
 
-func brokenPipe(err error) bool { return errors.Is(err, syscall.EPIPE) }
+func isBrokenPipe(err error) bool { return errors.Is(err, syscall.EPIPE) }
 
 // ownGroup returns the process group of this program.
 func ownGroup() int { return syscall.Getpgrp() }

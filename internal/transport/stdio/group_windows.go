@@ -117,7 +117,7 @@ func (g *group) clear(*exec.Cmd) {
 	_ = windows.CloseHandle(g.job)
 }
 
-func brokenPipe(err error) bool {
+func isBrokenPipe(err error) bool {
 	return errors.Is(err, windows.ERROR_BROKEN_PIPE) || errors.Is(err, windows.ERROR_NO_DATA)
 }
 

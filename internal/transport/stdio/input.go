@@ -114,7 +114,7 @@ func (l *link) writeChunks(chunks [][]byte) error {
 
 // isClosed reports whether err means that one end of a pipe is closed.
 func isClosed(err error) bool {
-	return errors.Is(err, os.ErrClosed) || errors.Is(err, io.ErrClosedPipe) || brokenPipe(err)
+	return errors.Is(err, os.ErrClosed) || errors.Is(err, io.ErrClosedPipe) || isBrokenPipe(err)
 }
 
 // recordSent records the lines that chunk completes. Callers must write the chunk after the call,

@@ -153,23 +153,23 @@ func (l *link) Shutdown(patience transport.Patience) {
 
 func (l *link) shutdown(patience transport.Patience) {
 	_ = l.CloseInput()
-	gone := within(l.exited, patience.AfterClose)
+	gone := awaitWithin(l.exited, patience.AfterClose)
 	if !gone && l.Signal("TERM") {
-		gone = within(l.exited, patience.AfterTerm)
+		gone = awaitWithin(l.exited, patience.AfterTerm)
 	}
-	if !gone && !within(l.exited, 0) { // it may have exited just before the signal
+	if !gone && !awaitWithin(l.exited, 0) { // it may have exited just before the signal
 		l.recordSignal("KILL")
 		l.peer.kill()
 	}
-	if !within(l.exited, l.afterKill) {
+	if !awaitWithin(l.exited, l.afterKill) {
 		l.rec.Remark("the server was killed, but has not exited; it is left running")
 		return
 	}
 	<-l.done
 }
 
-// within waits for c to be closed, at most for d, and reports whether it was.
-func within(c <-chan struct{}, d time.Duration) bool {
+// awaitWithin waits for c to be closed, at most for d, and reports whether it was.
+func awaitWithin(c <-chan struct{}, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

@@ -88,11 +88,11 @@ func locateFile(c Command) (string, error) {
 	switch {
 	case err == nil && info.IsDir():
 		return "", &StartError{argv0, "it is a directory", "name the program inside it"}
-	case err == nil && runnable(path):
+	case err == nil && isExecutable(path):
 		return absolute(path)
 	case err == nil:
 		return "", &StartError{argv0, "the file is not executable", runAdvice(argv0)}
-	case runtime.GOOS == "windows" && runnable(path): // found with an extension from PATHEXT
+	case runtime.GOOS == "windows" && isExecutable(path): // found with an extension from PATHEXT
 		return absolute(path)
 	case !errors.Is(err, fs.ErrNotExist):
 		return "", &StartError{argv0, fmt.Sprintf("it can't be reached: %v", err), "check the path and its permissions"}
@@ -125,8 +125,8 @@ func inDir(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-// runnable reports whether the system considers the file at path executable.
-func runnable(path string) bool {
+// isExecutable reports whether the system considers the file at path executable.
+func isExecutable(path string) bool {
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return false
@@ -163,7 +163,7 @@ func notFoundAdvice(c Command) string {
 	local := inDir(c.Dir, argv0)
 	info, err := os.Stat(local)
 	switch {
-	case err == nil && !info.IsDir() && runnable(local):
+	case err == nil && !info.IsDir() && isExecutable(local):
 		return fmt.Sprintf("a program of that name is in the working directory: write .%c%s", filepath.Separator, argv0)
 	case err == nil && !info.IsDir():
 		return fmt.Sprintf("a file of that name is in the working directory, but is not executable: %s",

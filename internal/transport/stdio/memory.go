@@ -1,8 +1,8 @@
 package stdio
 
-// Resident implements transport.MemoryMeter. It returns false if the server runs inside this
+// ResidentMemory implements transport.MemoryMeter. It returns false if the server runs inside this
 // process or has exited, or if the system does not report memory use.
-func (l *link) Resident() (int64, bool) {
+func (l *link) ResidentMemory() (int64, bool) {
 	p, ok := l.peer.(*process)
 	if !ok {
 		return 0, false
@@ -12,5 +12,5 @@ func (l *link) Resident() (int64, bool) {
 	if p.gone {
 		return 0, false
 	}
-	return resident(p.cmd.Process.Pid)
+	return residentMemory(p.cmd.Process.Pid)
 }

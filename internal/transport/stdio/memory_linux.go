@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// resident returns the private memory, in bytes, of a process, its group and all their descendants.
-// It returns false if the process has exited, or if the system does not provide the number.
-// File-backed pages do not count: their number grows as code runs for the first time.
-func resident(pid int) (int64, bool) {
+// residentMemory returns the private memory, in bytes, of a process, its group and all their
+// descendants. It returns false if the process has exited, or if the system does not provide the
+// number. File-backed pages do not count: their number grows as code runs for the first time.
+func residentMemory(pid int) (int64, bool) {
 	return sumOf(treeOf(pid), privateMemory)
 }
 

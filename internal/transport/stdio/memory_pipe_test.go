@@ -17,7 +17,7 @@ import (
 // system after random sequences of calls.
 func TestMemoryPipeIsAPipe(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		near, far, err := systemPipes()
+		near, far, err := newSystemPipes()
 		if err != nil {
 			t.Fatal(err)
 		}

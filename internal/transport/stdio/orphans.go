@@ -19,12 +19,12 @@ import (
 // program appends a name.
 const markVariable = "MCP_CONFORM_SERVER"
 
-// Adopt makes this program responsible for every process that its servers start, in any group or
-// session: when a server has exited, all processes that it started are killed. On Linux, orphans
-// become children of this process. A program must therefore start its other children in its own
-// process group, or with the environment that OutsiderEnv returns. On Windows, job objects do this
-// without Adopt.
-func Adopt() {
+// AdoptOrphans makes this program responsible for every process that its servers start, in any
+// group or session: when a server has exited, all processes that it started are killed. On Linux,
+// orphans become children of this process. A program must therefore start its other children in its
+// own process group, or with the environment that OutsiderEnv returns. On Windows, job objects do
+// this without Adopt.
+func AdoptOrphans() {
 	ours, possible := adopt()
 	if !possible {
 		return
@@ -42,16 +42,16 @@ func Adopt() {
 func OutsiderEnv(env []string) []string {
 	alive.mu.Lock()
 	defer alive.mu.Unlock()
-	return alive.marked(env, alive.outsider)
+	return alive.withMark(env, alive.outsider)
 }
 
-// LeftBehind describes the processes of servers that could not be killed, except those that an
+// TakeLeftovers describes the processes of servers that could not be killed, except those that an
 // earlier call has returned. It passes command lines to redact before it shortens and escapes them,
 // because they may contain secrets.
-func LeftBehind(redact func(string) string) []string {
+func TakeLeftovers(redact func(string) string) []string {
 	alive.mu.Lock()
 	defer alive.mu.Unlock()
-	return alive.takeLeft(redact)
+	return alive.takeLeftovers(redact)
 }
 
 // A leftover is a process that could not be killed.
@@ -65,8 +65,8 @@ const (
 	commandSize = 200 // bytes of a command line that are shown
 )
 
-// takeLeft implements LeftBehind; the caller holds the lock.
-func (r *registry) takeLeft(redact func(string) string) (out []string) {
+// takeLeftovers implements TakeLeftovers; the caller holds the lock.
+func (r *registry) takeLeftovers(redact func(string) string) (out []string) {
 	for i, one := range r.left {
 		if i == maxLeft {
 			out = append(out, fmt.Sprintf("%d more processes that the server started could not be ended", len(r.left)-i))
@@ -90,9 +90,9 @@ func (r *registry) newOwner() string {
 	return owner
 }
 
-// marked returns env with name appended to its mark. If env is nil, it uses the environment of this
-// program. If name is "", it returns env unchanged. The caller holds the lock.
-func (r *registry) marked(env []string, name string) []string {
+// withMark returns env with name appended to its mark. If env is nil, it uses the environment of
+// this program. If name is "", it returns env unchanged. The caller holds the lock.
+func (r *registry) withMark(env []string, name string) []string {
 	if name == "" {
 		return env
 	}
@@ -124,7 +124,7 @@ func markIn(environ []byte) string {
 // ownerOf returns the owner name that this program gave to the server or outsider from which the
 // process descends, or "" if the process has no such name.
 func (r *registry) ownerOf(one processInfo) string {
-	for name := range strings.SplitSeq(r.table.mark(one.pid), "/") {
+	for name := range strings.SplitSeq(r.table.markOf(one.pid), "/") {
 		if name != "" && (name == r.outsider || strings.HasPrefix(name, r.token+".")) {
 			return name
 		}
@@ -188,9 +188,9 @@ const (
 	longPause   = 10 * time.Millisecond
 )
 
-// endOrphans kills the processes of servers that have exited, and returns when no such
-// process is left: each pass finds the children of processes killed in the pass before. LeftBehind
-// lists the processes that it can't kill.
+// endOrphans kills the processes of servers that have exited, and returns when no such process is
+// left: each pass finds the children of processes killed in the pass before. TakeLeftovers lists
+// the processes that it can't kill.
 func (r *registry) endOrphans() {
 	deadline := time.Now().Add(orphansWithin)
 	killed := processSet{}

@@ -69,7 +69,7 @@ func childrenIn(all map[int]processInfo, parent int) (out []processInfo) {
 }
 
 func (f *fakeTable) look(pid int) (processInfo, bool) { r, ok := f.procs[pid]; return r, ok }
-func (f *fakeTable) mark(pid int) string              { return f.marks[pid] }
+func (f *fakeTable) markOf(pid int) string            { return f.marks[pid] }
 func (f *fakeTable) reap(r processInfo)               { delete(f.procs, r.pid) }
 func (f *fakeTable) commandLine(pid int) string       { return fmt.Sprintf("sleep\x00%d\x1b[2J", pid) }
 
@@ -221,7 +221,7 @@ func TestUnkillableOrphansAreNamed(t *testing.T) {
 		if diff := cmp.Diff([]string{
 			fmt.Sprintf(`process %d (sleep %d\x1b[2j), which the server started, could not be ended: operation not permitted`, forbidden, forbidden),
 			fmt.Sprintf(`process %d (sleep %d\x1b[2j), which the server started, could not be ended: it was killed, and has not ended`, deaf, deaf),
-		}, r.takeLeft(strings.ToLower)); diff != "" {
+		}, r.takeLeftovers(strings.ToLower)); diff != "" {
 			t.Errorf("-want +got:\n%s", diff)
 		}
 		if _, there := f.procs[other]; there {
@@ -238,13 +238,13 @@ func TestMarks(t *testing.T) {
 	t.Parallel()
 	r, _ := adoptingRegistry(newFakeTable(), 0)
 	env := []string{"A=1", markVariable + "=OUTER.7", "B=2"}
-	if diff := cmp.Diff([]string{"A=1", "B=2", markVariable + "=OUTER.7/TOKEN.1"}, r.marked(env, r.newOwner())); diff != "" {
+	if diff := cmp.Diff([]string{"A=1", "B=2", markVariable + "=OUTER.7/TOKEN.1"}, r.withMark(env, r.newOwner())); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	if env[1] != markVariable+"=OUTER.7" {
 		t.Error("the environment was changed in place")
 	}
-	if diff := cmp.Diff(env, newRegistry(newFakeTable()).marked(env, "")); diff != "" {
+	if diff := cmp.Diff(env, newRegistry(newFakeTable()).withMark(env, "")); diff != "" {
 		t.Errorf("without Adopt: -want +got:\n%s", diff)
 	}
 	if got := markIn([]byte("A=1\x00" + markVariable + "=X/Y.1\x00B=2\x00")); got != "X/Y.1" {

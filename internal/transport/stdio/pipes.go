@@ -26,8 +26,8 @@ type (
 	}
 )
 
-// systemPipes makes the three pipes of a link to a process.
-func systemPipes() (near nearEnds, far farEnds, err error) {
+// newSystemPipes makes the three pipes of a link to a process.
+func newSystemPipes() (near nearEnds, far farEnds, err error) {
 	var files []io.Closer
 	pipe := func() (r, w *os.File) {
 		if err != nil {

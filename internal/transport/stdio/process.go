@@ -28,7 +28,7 @@ func startProcess(c Command, far farEnds) (peer, error) {
 	}
 	owner := alive.newOwner()
 	cmd := &exec.Cmd{
-		Path: path, Args: c.Argv, Dir: c.Dir, Env: alive.marked(c.Env, owner),
+		Path: path, Args: c.Argv, Dir: c.Dir, Env: alive.withMark(c.Env, owner),
 		Stdin: far.in, Stdout: far.out, Stderr: far.err,
 	}
 	p := &process{cmd: cmd, owner: owner, known: processSet{}}

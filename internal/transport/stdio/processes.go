@@ -18,9 +18,9 @@ type processTable interface {
 	suspects() []processInfo
 	// look returns the current state of one process.
 	look(pid int) (processInfo, bool)
-	// mark returns the value of markVariable in the environment with which the
+	// markOf returns the value of markVariable in the environment with which the
 	// process was started, "" if there is none or it can't be read.
-	mark(pid int) string
+	markOf(pid int) string
 	// kill kills the process; it does nothing if the process is gone.
 	kill(processInfo) error
 	// reap reaps a zombie that is our child.

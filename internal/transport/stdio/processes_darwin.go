@@ -69,7 +69,7 @@ func arguments(pid int) (count int, list []byte) {
 	return count, bytes.TrimLeft(list, "\x00")
 }
 
-func (system) mark(pid int) string {
+func (system) markOf(pid int) string {
 	_, list := arguments(pid)
 	return markIn(list)
 }

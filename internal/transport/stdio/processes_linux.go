@@ -44,7 +44,7 @@ func (s system) all() map[int]processInfo {
 // The caller holds the registry's lock.
 func (s system) suspects() []processInfo {
 	if !alive.adopting {
-		return ofUser(s.all())
+		return readableProcesses(s.all())
 	}
 	self := strconv.Itoa(os.Getpid())
 	list, err := os.ReadFile("/proc/self/task/" + self + "/children")
@@ -70,8 +70,8 @@ func childrenOf(parent int, all map[int]processInfo) (out []processInfo) {
 	return out
 }
 
-// ofUser returns the processes whose environments we may read.
-func ofUser(all map[int]processInfo) (out []processInfo) {
+// readableProcesses returns the processes whose environments we may read.
+func readableProcesses(all map[int]processInfo) (out []processInfo) {
 	for pid, r := range all {
 		if unix.Access("/proc/"+strconv.Itoa(pid)+"/environ", unix.R_OK) == nil {
 			out = append(out, r)
@@ -101,7 +101,7 @@ func (system) look(pid int) (processInfo, bool) {
 	return processInfo{pid: pid, parent: parent, group: group, start: start, zombie: ended}, true
 }
 
-func (system) mark(pid int) string {
+func (system) markOf(pid int) string {
 	environ, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
 	return markIn(environ)
 }

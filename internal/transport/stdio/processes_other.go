@@ -12,7 +12,7 @@ type system struct{}
 func (system) all() map[int]processInfo     { return nil }
 func (system) suspects() []processInfo      { return nil }
 func (system) look(int) (processInfo, bool) { return processInfo{}, false }
-func (system) mark(int) string              { return "" }
+func (system) markOf(int) string            { return "" }
 func (system) kill(processInfo) error       { return nil }
 func (system) reap(processInfo)             {}
 func (system) commandLine(int) string       { return "" }

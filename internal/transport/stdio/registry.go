@@ -23,7 +23,7 @@ type registry struct {
 	owners   map[string]bool // the names of the living servers
 	ended    processSet      // processes of servers that have exited
 	lost     processSet      // processes that can't be killed
-	left     []leftover      // processes that LeftBehind will list
+	left     []leftover      // processes that TakeLeftovers will list
 }
 
 func newRegistry(t processTable) *registry {

@@ -33,7 +33,7 @@ type Service struct {
 // StartService starts the command in its own process group. The error is a
 // *StartError if it could not be started.
 func StartService(c Command) (*Service, error) {
-	near, far, err := systemPipes()
+	near, far, err := newSystemPipes()
 	if err != nil {
 		return nil, err
 	}
@@ -119,11 +119,11 @@ func (s *Service) Output() string {
 func (s *Service) Stop(patience transport.Patience) (killed bool) {
 	s.stop.Do(func() {
 		s.Track(s.PID()) // this also keeps records of all its descendants
-		gone := s.process.signal("TERM", func() {}) && within(s.exited, patience.AfterTerm)
-		if killed = !gone && !within(s.exited, 0); killed {
+		gone := s.process.signal("TERM", func() {}) && awaitWithin(s.exited, patience.AfterTerm)
+		if killed = !gone && !awaitWithin(s.exited, 0); killed {
 			s.process.kill()
 		}
-		within(s.done, killWithin)
+		awaitWithin(s.done, killWithin)
 	})
 	return killed
 }

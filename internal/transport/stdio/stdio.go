@@ -43,5 +43,5 @@ func (d *Dialer) Dial(ctx context.Context, rec *transcript.Transcript) (transpor
 	if err := ctx.Err(); err != nil {
 		return nil, context.Cause(ctx)
 	}
-	return open(rec, systemPipes, func(far farEnds) (peer, error) { return startProcess(d.command, far) })
+	return open(rec, newSystemPipes, func(far farEnds) (peer, error) { return startProcess(d.command, far) })
 }

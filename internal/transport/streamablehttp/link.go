@@ -194,8 +194,8 @@ func (l *Link) recordLost(detail string) {
 	})
 }
 
-// ServerEnded implements transport.ExitNotifiable.
-func (l *Link) ServerEnded(detail string) { l.recordLost(detail) }
+// NotifyExit implements transport.ExitNotifiable.
+func (l *Link) NotifyExit(detail string) { l.recordLost(detail) }
 
 // Signal implements transport.Link. It returns false, because there is no process to signal.
 func (*Link) Signal(string) bool { return false }
@@ -213,9 +213,9 @@ func (l *Link) Shutdown(patience transport.Patience) {
 		session := l.session
 		l.mu.Unlock()
 		if session != "" && l.isAlive() {
-			held := l.client.Record.Held()
+			held := l.client.Record.HeldTime()
 			p := l.client.Begin(l.ctx, l.request("DELETE", nil, nil))
-			if !within(p.Over(), patience.AfterClose) && patience.AfterClose >= fullPatience && l.client.Record.Held() == held {
+			if !awaitWithin(p.Over(), patience.AfterClose) && patience.AfterClose >= fullPatience && l.client.Record.HeldTime() == held {
 				l.recordGaveUp(p)
 			}
 		}
@@ -258,8 +258,8 @@ func (l *Link) isAlive() bool {
 // timeouts prove nothing.
 const fullPatience = time.Second
 
-// within reports whether c was closed within d.
-func within(c <-chan struct{}, d time.Duration) bool {
+// awaitWithin reports whether c was closed within d.
+func awaitWithin(c <-chan struct{}, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
@@ -270,9 +270,9 @@ func within(c <-chan struct{}, d time.Duration) bool {
 	}
 }
 
-// within is like the function within, but does not count the time during which the pacer delays
-// requests of the link.
-func (l *Link) within(c <-chan struct{}, d time.Duration) bool {
+// awaitWithin is like the function within, but does not count the time during which the pacer
+// delays requests of the link.
+func (l *Link) awaitWithin(c <-chan struct{}, d time.Duration) bool {
 	timeout, cancel := l.client.Record.WithTimeout(l.ctx, d, context.DeadlineExceeded)
 	defer cancel()
 	select {

@@ -187,7 +187,7 @@ func (l *Link) isResumable(p *exchange.Pending) bool {
 
 // resume reopens the stream after its last event. It returns nil if the link ends first.
 func (l *Link) resume(p *exchange.Pending) *exchange.Pending {
-	delay := p.Retry()
+	delay := p.RetryDelay()
 	if delay <= 0 {
 		delay = resumeDelay
 	}
@@ -237,7 +237,7 @@ func (l *Link) listen(p *exchange.Pending) {
 	}
 	stream := l.client.Begin(l.ctx, l.request("GET", nil, nil))
 	l.spawn(func() { l.keepListening(stream) })
-	l.within(stream.Responded(), listenTime)
+	l.awaitWithin(stream.Responded(), listenTime)
 }
 
 // keepListening reopens the stream when it ends, at most maxResumes times, until the server is
@@ -254,7 +254,7 @@ func (l *Link) keepListening(p *exchange.Pending) {
 			}
 			continue
 		}
-		within(l.ended, resumeDelay)
+		awaitWithin(l.ended, resumeDelay)
 		if l.ctx.Err() != nil || !l.isAlive() {
 			return
 		}
