@@ -58,7 +58,7 @@ func Keys() Key {
 		{Name: "timeout", Kind: Duration, Flag: "timeout", Variable: "MCP_CONFORM_TIMEOUT", Example: "10s", About: "How long to wait for the response to a request."},
 		{Name: "start-timeout", Kind: Duration, Flag: "start-timeout", Variable: "MCP_CONFORM_START_TIMEOUT", Example: "2m", About: "How long to wait for the first response of a fresh server, including its start."},
 		{Name: "max-time", Kind: Duration, Flag: "max-time", Variable: "MCP_CONFORM_MAX_TIME", Example: "10m", About: "How long the whole run may take."},
-		{Name: "jobs", Kind: Number, Flag: "jobs", Variable: "MCP_CONFORM_JOBS", Example: "2", About: "How many servers work at the same time. Default: the number of cores."},
+		{Name: "jobs", Kind: Number, Flag: "jobs", Variable: "MCP_CONFORM_JOBS", Example: "2", About: "How many instances of the server work at the same time. Default: the number of cores."},
 		{Name: "fail-on", Kind: Choice, Values: []string{"must", "should"}, Flag: "fail-on", Variable: "MCP_CONFORM_FAIL_ON", Example: "must", About: "What makes the exit code 1: broken requirements (must), or also warnings (should)."},
 		{Name: "baseline", Kind: Text, Path: true, Flag: "baseline", Variable: "MCP_CONFORM_BASELINE", Example: "mcp-conform-baseline.yaml", About: "The file of known findings, which do not fail a run."},
 		{Name: "accept-sdk-findings", Kind: Switch, Flag: "accept-sdk-findings", Example: "true", About: "Findings that the server's SDK is known to cause do not fail a run."},
@@ -89,7 +89,7 @@ func targetKey() Key {
 		{Name: "transport", Kind: Choice, Values: []string{"auto", "http", "sse"}, Flag: "transport", Example: "http", About: "How to reach the URL: http (Streamable HTTP), sse (HTTP+SSE), or auto, which finds out."},
 		{Name: "headers", Kind: Scalars, Flag: "header", Example: "{X-Tenant: demo}", About: "Headers to send with every HTTP request."},
 		{Name: "bearer-env", Kind: Text, Flag: "bearer-env", Example: "MY_TOKEN", About: "The variable that holds the token for Authorization: Bearer."},
-		{Name: "client-id", Kind: Text, Flag: "client-id", Example: "ci", About: "The id of a client that gets its own tokens from the server's authorization server."},
+		{Name: "client-id", Kind: Text, Flag: "client-id", Example: "ci", About: "The id of an OAuth client that gets tokens without a user (client credentials) from the server's authorization server."},
 		{Name: "client-secret-env", Kind: Text, Flag: "client-secret-env", Example: "CLIENT_SECRET", About: "The variable that holds the secret of the client that client-id names."},
 		{Name: "as", Kind: Text, Flag: "as", Example: "alice", About: "The user to judge the server as: the name of an identity below, or of a login."},
 		{Name: "other-user", Kind: Text, Flag: "other-user", Example: "bob", About: "A second user, who must not get what belongs to the first."},
@@ -116,10 +116,10 @@ func implementationKey() Key {
 func identitiesKey() Key {
 	return Key{
 		Name: "identities", Kind: Named, Example: "{alice: {bearer-env: ALICE_TOKEN}, bob: {client-id: bob, client-secret-env: BOB_SECRET}}",
-		About: "Users of a protected server, by name, for target.as and target.other-user. Each has a token in a variable, or a client that gets its own tokens.",
+		About: "Users of a protected server, by name, for target.as and target.other-user. Each has a token in a variable, or an OAuth client that gets tokens without a user.",
 		Of: &Key{Kind: Mapping, Keys: []Key{
 			{Name: "bearer-env", Kind: Text, Example: "ALICE_TOKEN", About: "The variable that holds the token."},
-			{Name: "client-id", Kind: Text, Example: "bob", About: "The id of a client that gets its own tokens."},
+			{Name: "client-id", Kind: Text, Example: "bob", About: "The id of an OAuth client that gets tokens without a user (client credentials)."},
 			{Name: "client-secret-env", Kind: Text, Example: "BOB_SECRET", About: "The variable that holds the secret of that client."},
 		}},
 	}
@@ -148,9 +148,9 @@ var roles = map[inventory.Role]string{
 		"by the time that it should take, and {steps} by the number of progress reports.",
 	inventory.Progress:         "A call that reports progress.",
 	inventory.Logging:          "A call during which the server sends log messages. levels names the levels of these messages, if they are the same in each call.",
-	inventory.AsksSampling:     "A call during which the server requests a completion from the client's model (" + spec.MethodSampling + "); in 2026-07-28 its result requires that input.",
-	inventory.AsksElicitation:  "A call during which the server requests input from the client's user (" + spec.MethodElicit + "); in 2026-07-28 its result requires that input.",
-	inventory.AsksRoots:        "A call during which the server requests the client's roots (" + spec.MethodRootsList + "); in 2026-07-28 its result requires that input.",
+	inventory.AsksSampling:     "A call during which the server requests a completion from the client's model (" + spec.MethodSampling + "); in 2026-07-28 the call instead returns an input_required result that asks for it.",
+	inventory.AsksElicitation:  "A call during which the server requests input from the client's user (" + spec.MethodElicit + "); in 2026-07-28 the call instead returns an input_required result that asks for it.",
+	inventory.AsksRoots:        "A call during which the server requests the client's roots (" + spec.MethodRootsList + "); in 2026-07-28 the call instead returns an input_required result that asks for it.",
 	inventory.ChangesResource:  "A call that changes a resource, and the URI of that resource. {count} in its arguments is replaced by a number that differs in each call.",
 	inventory.ChangesTools:     "A call that changes the list of tools.",
 	inventory.ChangesResources: "A call that changes the list of resources.",
@@ -169,7 +169,7 @@ var levels = []string{"emergency", "alert", "critical", "error", "warning", "not
 
 // fixturesKey returns the key fixtures, which has a key for each role.
 func fixturesKey() Key {
-	k := Key{Name: "fixtures", Kind: Mapping, About: "Calls with a known effect, so that a run can judge what it otherwise could not observe. " +
+	k := Key{Name: "fixtures", Kind: Mapping, About: "Tool calls that make the server do something specific, such as log or report progress, so that a run can judge what it otherwise could not observe. " +
 		"Tools named here may be called."}
 	for _, role := range inventory.Roles() {
 		one := Key{Kind: Mapping, Keys: []Key{

@@ -10,7 +10,7 @@ const pageHead = `# ` + "`mcp-conform.yaml`" + `
 This page is written by ` + "`go test ./internal/cli -run Generated -update`" + `; do not edit the page.
 
 The configuration file says how to reach the server, which of its tools may be called, and which
-calls have a known effect. For example:
+tool calls make the server do something specific, such as log. For example:
 
     target:
       command: [node, server.js]
@@ -24,7 +24,7 @@ reads ` + "`mcp-conform.yaml`" + ` in the current folder, or the file that ` + "
 in .yaml or .yml: a JSON file is taken for the configuration of a client.) With ` + "`--no-config`" + ` a run
 reads no file; with ` + "`--reference`" + ` it reads one only if ` + "`--config`" + ` names it.
 
-If a run could not observe a requirement because no configured call has the necessary effect, the
+If a run could not observe a requirement because no configured call makes the server show it, the
 reports show the line to add. Replace the placeholders NAME, VALUE, URI and {…} of such lines: a
 placeholder as a value is an error. If a configured call does not have its effect, the run prints a
 notice.
@@ -45,7 +45,7 @@ Editors check the file against [mcp-conform.schema.json](mcp-conform.schema.json
 | setting | tools that a run calls |
 |---|---|
 | by default | those whose ` + "`readOnlyHint`" + ` is true. If a server offers three or more of the tools that the official conformance suite calls by name, such as test_simple_text, also the tools of this suite |
-| ` + "`tools.call`" + ` | what it says instead: ` + "`safe`" + ` (the default), ` + "`all`" + `, ` + "`none`" + `, or the tools that it names |
+| ` + "`tools.call`" + ` | replaces the default: ` + "`safe`" + ` (the default), ` + "`all`" + `, ` + "`none`" + `, or the tools that it names |
 | ` + "`fixtures`" + ` | also those that it names |
 | ` + "`tools.never`" + ` | never those that it names; ` + "`tools.call`" + ` and ` + "`fixtures`" + ` must not name them |
 | ` + "`--call-tools`" + ` | replaces ` + "`tools.call`" + `; ` + "`--call-tools none`" + ` forbids all calls |
@@ -60,7 +60,7 @@ in this order:
 2. It uses a tool that mcp-conform knows by its name: a tool of the reference server, of
    server-everything or of a server for the official suite. The table above decides whether it may be
    called.
-3. It calls each permitted tool that it does not know once. How long the call takes, and what the
+3. It calls once each permitted tool that it does not know. How long the call takes, and what the
    server sends meanwhile, shows whether the tool is slow, logs, sends requests to the client (for
    sampling, elicitation or roots) or changes something. A fixture is more reliable.
 
@@ -117,7 +117,7 @@ func (k *Key) describeValues() string {
 	case Texts:
 		return "a string or a list of strings"
 	case Scalars:
-		return "names and their values"
+		return "a mapping of names to values"
 	case Object:
 		return "a mapping"
 	case Mapping:
