@@ -136,8 +136,9 @@ type reporter struct {
 }
 
 // startProgress sends progress notifications about a child process until stop is called. Their
-// message is the latest line that the caller passed to line, and before the first line it is the
-// argument doing. If the client has sent no progress token, line is nil, and stop does nothing.
+// message is the latest line that the caller passed to the function line, or the text in doing if
+// there is no line yet. If the client has sent no progress token, line is nil, and stop does
+// nothing.
 func startProgress(ctx context.Context, r *mcp.CallToolRequest, doing string) (line func(string), stop func()) {
 	token := r.Params.GetProgressToken()
 	if token == nil {

@@ -51,7 +51,7 @@ type lineConn struct {
 }
 
 // readLines reads lines until the input ends, or until a line arrives after the connection has
-// ended: nothing can interrupt a read from stdin.
+// ended. It can't return earlier, because nothing can interrupt a read from stdin.
 func (c *lineConn) readLines(in io.Reader, end func()) {
 	defer end()
 	defer close(c.lines)

@@ -194,8 +194,8 @@ type app struct {
 	// unchanged.
 	wire, wireErr io.Writer
 	// secrets must not leave the process. Out, Err and writeFile redact them. Text from the server
-	// must pass through clear before it is truncated or wrapped, because part of a secret is not
-	// recognised.
+	// must pass through redact or redactAndEscape before it is truncated or wrapped, because part
+	// of a secret is not recognised.
 	secrets    *redact.Secrets
 	ctx        context.Context
 	cancel     context.CancelCauseFunc

@@ -163,7 +163,7 @@ func (a *app) explainRequirement(q *spec.Requirement) {
 	a.printField("judged by", newCoverage().lookup(q).judgedByText())
 }
 
-// needKeys has, for each need that the configuration can meet, the keys with which it does.
+// needKeys maps each need that the configuration can meet to the keys that meet it.
 var needKeys = map[string][]string{
 	"fixture.safe-tool": {"tools: call"}, "fixture.no-argument-tool": {"tools: call"},
 	"fixture.task-tool": {"tools: call"}, "fixture.required-task-tool": {"tools: call"}, "fixture.failing-task-tool": {"tools: call"},

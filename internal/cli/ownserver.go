@@ -11,7 +11,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 )
 
-// foreignResource is a resource that no server has: no server may accept a token for it.
+// foreignResource is a resource that no server has, so no server may accept a token for it.
 const foreignResource = "https://other-server.invalid/mcp"
 
 // ownAuthServer requests tokens from the server's own authorization server, as a client with client
@@ -39,8 +39,8 @@ func (a *app) ownIssuer(s *remoteServer) suite.Issuer {
 
 // Token implements suite.Issuer. It returns "" for a kind of token that it can't request, and after
 // an error. An authorization server may ignore the requested scopes and resource, so Token also
-// returns "" unless the claims prove that the token is of the requested kind: a token without
-// scopes must have no scopes. The audience of a token for another resource must name
+// returns "" unless the token's claims prove that it is of the requested kind. A token that was
+// requested without scopes must have none. The audience of a token for another resource must name
 // foreignResource, and must share no name with the audience of a valid token (an audience may be
 // any name, such as "api").
 func (o *ownAuthServer) Token(kind issuer.Kind, resource, scope string) string {

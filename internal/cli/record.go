@@ -163,7 +163,8 @@ type recordedSession struct {
 }
 
 // mistakes returns the mistakes of the client in the first n events. It reads the events before
-// redaction: otherwise a message and a header that mirrors it in Base64 could seem to differ.
+// redaction, because otherwise a message and a header that mirrors it in Base64 could seem to
+// differ.
 func (s *recordedSession) mistakes(n int) []record.ClientMistake {
 	return record.ClientMistakes(s.rec.From(0)[:n], s.over)
 }
@@ -272,8 +273,8 @@ func (r *sessionRecorder) judge(s *recordedSession) {
 	}
 }
 
-// maxGiven limits the number of secrets that are learned from clients: some clients sign each
-// request separately.
+// maxGiven limits the number of secrets that are learned from clients, because some clients sign
+// each request separately.
 const maxGiven = 1000
 
 // redactEvents returns the events without secrets. It first learns the values that a client sends

@@ -134,7 +134,8 @@ const examples = `  mcp-conform run ./my-server
   mcp-conform run --reference
 `
 
-// widest limits the width to which output is wrapped, in columns: longer lines are hard to read.
+// widest limits the width to which output is wrapped, in columns, because longer lines are hard to
+// read.
 const widest = 120
 
 // run judges a server and writes the reports.

@@ -60,7 +60,7 @@ func (p *selftestProgress) describeProgress(at selftest.Progress) string {
 	return text
 }
 
-// showRetry shows that the n-th of the failed rows is retried. The argument of is the number of
+// showRetry shows that the n-th of the failed rows is retried. The second argument is the number of
 // failed rows.
 func (p *selftestProgress) showRetry(n, of int) {
 	switch text := fmt.Sprintf("%d of %d rows once more", n, of); {

@@ -158,7 +158,7 @@ func (f *throughFlags) withPlaceholders(text string) string {
 	return strings.NewReplacer(f.upstream.URL.String(), upstreamMark, f.commandText(), upstreamCommandMark, f.upstream.Addr, "{upstream}").Replace(text)
 }
 
-// runArgs returns the flags with which a run expects the same changes.
+// runArgs returns the flags that name the changes that the user expects of the gateway.
 func (f *throughFlags) runArgs() (words []string) {
 	for _, name := range f.expected {
 		words = append(words, "--expect-change", name)

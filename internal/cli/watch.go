@@ -33,7 +33,7 @@ type fileWatcher struct {
 }
 
 // watchFiles watches the paths in roots and everything below them, except what isWatched rejects.
-// The slice without lists paths to ignore.
+// The second argument, without, lists paths to ignore.
 func watchFiles(roots, without []string) (*fileWatcher, error) {
 	w, err := fsnotify.NewWatcher()
 	if err != nil {

@@ -31,8 +31,8 @@ var ErrUnanswered = errors.New("no response came in time")
 // ErrQuietSkipped says that the wait for silence was skipped, see Options.ShouldSkipQuiet.
 var ErrQuietSkipped = errors.New("the wait for silence was skipped")
 
-// ErrNoFence says that the fence after a request got no response either, so
-// that the server may not have read the request.
+// ErrNoFence says that the fence (a further request) after a request got no response either, so
+// that the server may not have read the first one.
 var ErrNoFence = errors.New("a later request got no response either")
 
 // ErrTooLong says that a response came and was too long to be kept.

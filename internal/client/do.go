@@ -60,15 +60,16 @@ func WithID(id wire.ID) Option { return func(w *wait) { w.id = id } }
 // 0. It is for requests that run code of the server's author, such as tools, which may take any
 // time. A request without a response is cancelled, as a client should do, and the missing response
 // is not counted as a failure. Before Do cancels the request, it also waits until the server has
-// responded to a later request, and for the grace after that, because the server may be slow in all
-// its responses. When Await, which sends no request, gets this option, it releases the caller's
-// slot at once.
+// responded to a later request, and after that for the time that Grace returns, because the server
+// may be slow in all its responses. When Await, which sends no request, gets this option, it
+// releases the caller's slot at once.
 func Within(limit time.Duration) Option {
 	return func(w *wait) { w.limit, w.isLimited = limit, true }
 }
 
 // MayIgnore is an option for a message that a server may ignore. The client also sends another
-// request, and waits only until that has got its response, and for the grace after that.
+// request, and waits only until that has got its response, and after that for the time that Grace
+// returns.
 func MayIgnore(w *wait) { w.mayIgnore = true }
 
 // WithinStart is an option of Await for the response to a request that opens the session. Await

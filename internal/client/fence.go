@@ -136,9 +136,10 @@ func (c *Conversation) fence(ctx context.Context, bound boundFunc) error {
 }
 
 // fenceTime returns how long to wait for the response to a fence: twenty times the slowest response
-// of this server so far, at least 3 s and at most the timeout; less once a fence has timed out.
-// This time is shorter than for other requests, so that an unresponsive server does not cost the
-// whole timeout each time. With Options.Thorough it is as long as for other requests.
+// of this server so far, at least 3 s and at most the timeout. Once a fence has timed out, the time
+// is shorter, possibly less than 3 s. It is shorter than for other requests, so that an
+// unresponsive server does not cost the whole timeout each time. With Options.Thorough it is as
+// long as for other requests.
 func (c *Conversation) fenceTime() time.Duration {
 	if c.opts.Thorough {
 		return c.opts.Pace.responseLimit(c.opts.Timeout)

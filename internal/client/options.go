@@ -1,6 +1,7 @@
 // Package client implements conversations: one client's use of a server, in the handshake era and
 // in the stateless one. A conversation sends requests and notifications, responds to the server's
-// requests as the client's declared capabilities say, and proves silence with a fence. It judges
+// requests as the client's declared capabilities say, and proves silence with a fence: a further
+// request, whose response shows that the server has read everything before it. The package judges
 // nothing.
 package client
 
@@ -36,7 +37,7 @@ type Options struct {
 	// Thorough makes the client wait for the response to a fence as long as for any other. Retries
 	// set it.
 	Thorough bool
-	// LeastGrace is the shortest grace, see Grace; default 100 ms.
+	// LeastGrace is the minimum that the method Grace returns; default 100 ms.
 	LeastGrace time.Duration
 	// Pace is shared by conversations with the same server; nil means a new one.
 	Pace *Pace

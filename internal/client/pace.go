@@ -8,8 +8,8 @@ import (
 
 // Pace remembers, for all conversations that share it, the slowest response of a server, and
 // whether requests timed out. Once a request has timed out, later ones get a time in proportion to
-// the slowest response instead of the whole timeout: otherwise a server that does not respond would
-// cost the whole timeout for each request.
+// the slowest response instead of the whole timeout, because otherwise a server that does not
+// respond would cost the whole timeout for each request.
 //
 // Fences are counted separately, because they get less time than other requests.
 type Pace struct {
@@ -54,8 +54,8 @@ func (p *Pace) fenceLimit(usual, timeout time.Duration) time.Duration {
 	return p.scaledLimit(timeout/fenceDivisor, usual)
 }
 
-// scaledLimit returns twenty times the slowest response time, raised to the first argument if it is
-// less, and lowered to the second if it is more.
+// scaledLimit returns twenty times the slowest response time, but not less than the first argument
+// and not more than the second.
 func (p *Pace) scaledLimit(least, most time.Duration) time.Duration {
 	return min(most, max(least, 20*p.slowest))
 }

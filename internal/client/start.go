@@ -16,8 +16,8 @@ import (
 // it is, as long as a start may take. A missing response counts only if another server
 // (the control), started during the wait, responds to an ordinary initialize.
 
-// ErrStarting says that no response came, and that the server may still have
-// been starting: no server that was started during the wait responded either.
+// ErrStarting says that no response came, and that the server may still have been starting, because
+// no server that was started during the wait responded either.
 var ErrStarting = errors.New("the server may still have been starting: one that was started meanwhile did not respond to an ordinary initialize either")
 
 // Starts tracks how long servers take to start, and starts controls to compare a slow server with.
@@ -202,10 +202,10 @@ func (w *startWait) waitAfterStart(ctx context.Context) error {
 }
 
 // runControl starts a control and returns how much longer to wait for the server. If the control
-// responds, that is half the time that it took, or the grace if that is longer, so that the server
-// has clearly more time than the control. If the control does not respond, it is the rest of the
-// time of a start, and err is the control's error. how says whether the server responded, or the
-// wait was cancelled, meanwhile.
+// responds, more is half the time that the control took, or Grace if that is longer, so that the
+// server has clearly more time than the control. If the control does not respond, more is the rest
+// of the time of a start, and err is the control's error. how says whether the server responded, or
+// the wait was cancelled, meanwhile.
 func (w *startWait) runControl(ctx context.Context) (more time.Duration, how pauseEnd, err error) {
 	limited, cancel := context.WithTimeout(ctx, w.longest)
 	began := time.Now()

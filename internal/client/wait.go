@@ -62,7 +62,7 @@ func (c *Conversation) send(ctx context.Context, frames ...[]byte) error {
 
 // sendWithin is like send, but for frames whose responses the caller awaits later, if at all. Over
 // HTTP the server has as long to respond to a POST as to a JSON-RPC request. A POST without a
-// response is not an error here: later requests show whether the server still responds.
+// response is not an error here, because later requests show whether the server still responds.
 func (c *Conversation) sendWithin(ctx context.Context, frames ...[]byte) error {
 	if c.Web() == nil || len(frames) == 0 {
 		return c.send(ctx, frames...)
@@ -92,8 +92,8 @@ func hasRequest(e *transcript.Event) bool {
 }
 
 // RecordUnresponded records that an HTTP exchange that the caller made got no complete response
-// within its time. It records nothing unless the server responds to another request: otherwise the
-// server may only be slow.
+// within its time. It records nothing unless the server responds to another request, because
+// otherwise the server may only be slow.
 func (c *Conversation) RecordUnresponded(ctx context.Context, x *transcript.Exchange) {
 	if x == nil || x.Request == nil || x.Response != nil && x.IsStream() || x.HowEnded() != transcript.Dropped || c.Fence(ctx) != nil {
 		return

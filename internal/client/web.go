@@ -9,8 +9,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 )
 
-// Web returns the link, over which a caller can make its own HTTP exchanges, or
-// nil if the transport is not HTTP.
+// Web returns the connection to the server as one over which a caller can make its own HTTP
+// exchanges, or nil if the transport is not HTTP.
 func (c *Conversation) Web() transport.Web {
 	web, _ := c.link.(transport.Web)
 	return web

@@ -95,7 +95,7 @@ func (d *Draft) parseTarget() (flags map[string][]string, command []string, url 
 }
 
 // writeTarget writes how to reach the server. The file can't express a server that only flags name,
-// such as one from a client's configuration file: for such a server, target writes a comment.
+// such as one from a client's configuration file: for such a server, writeTarget writes a comment.
 func (w *writer) writeTarget(words []string) {
 	d := &Draft{Target: words}
 	flags, command, url := d.parseTarget()

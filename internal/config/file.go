@@ -144,7 +144,8 @@ func (f *File) collectSettings(r *reader, n *yaml.Node, k *Key, ofTarget bool) {
 	}
 }
 
-// callFlag is the flag of tools.call, which is not a setting: the method calls reads it.
+// callFlag is the flag of tools.call. That key does not become a Setting, because readCalls reads
+// it.
 const callFlag = "call-tools"
 
 // flagValues returns the value of the key k as the values of the flag that overrides the key.
@@ -225,8 +226,7 @@ func (r *reader) readPolicy(n *yaml.Node, c *inventory.Config) error {
 }
 
 // readFixtures reads the fixtures. The tool of a fixture may be called, so it must not be in
-// tools.never. fixtures also returns an error for a tool that is in both tools.call and
-// tools.never.
+// tools.never. It also returns an error for a tool that is in both tools.call and tools.never.
 func (r *reader) readFixtures(n *yaml.Node, c *inventory.Config) error {
 	var err error
 	forEachKey(n, func(role, value *yaml.Node) {

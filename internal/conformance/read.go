@@ -105,7 +105,8 @@ func isNewer(v string) bool {
 }
 
 // decodeValue returns a value as encoding/json represents it, except that whole numbers are int64,
-// and that dates and other numbers are strings: revisions look like dates.
+// and that dates and other numbers are strings. Dates are strings because revisions look like
+// dates.
 func decodeValue(n *yaml.Node, depth int) (any, error) {
 	switch {
 	case depth > maxDepth:

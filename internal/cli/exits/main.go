@@ -1,6 +1,6 @@
 // Command exits runs a command for the tests of the command line and checks how it ends. It is a
-// program of its own because the tests run it hundreds of times: the test binary takes ten times as
-// long to start.
+// program of its own because the tests run it hundreds of times, and the test binary takes ten
+// times as long to start.
 package main
 
 import (
