@@ -68,7 +68,7 @@ func Update(old *Baseline, r *verdict.Report, accept Accept, now time.Time) (*Ba
 }
 
 // isGone reports whether the entry's finding no longer occurs. If it occurs, isGone marks it as
-// known, even if the entry has expired: such an entry stays until the user changes it.
+// known, even if the entry has expired, because such an entry stays until the user changes it.
 func (e *Entry) isGone(r *verdict.Report, now time.Time) bool {
 	lasting := *e
 	lasting.Expires = time.Time{}

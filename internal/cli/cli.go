@@ -92,8 +92,8 @@ func ignoreBrokenPipes() func() {
 	return func() { signal.Stop(c) }
 }
 
-// openBrowser opens a URL in the system's browser. An error does not matter: the URL is also
-// printed.
+// openBrowser opens a URL in the system's browser. An error does not matter, because the URL is
+// also printed.
 func openBrowser(url string) {
 	browser.Stdout, browser.Stderr = io.Discard, io.Discard
 	go func() { _ = browser.OpenURL(url) }() // some browsers run until they are closed
@@ -113,9 +113,9 @@ func terminalWidth(f *os.File) int {
 // memory.
 const memoryLimit = 160 << 20
 
-// raiseMemoryLimit raises the memory limit, for commands that keep much in memory: near the lower
-// limit they would spend most of their time on garbage collection. The returned function restores
-// the limit. A limit that the user sets with GOMEMLIMIT stays.
+// raiseMemoryLimit raises the memory limit, for commands that keep much in memory, because near the
+// lower limit they would spend most of their time on garbage collection. The returned function
+// restores the limit. A limit that the user sets with GOMEMLIMIT stays.
 func raiseMemoryLimit() func() {
 	if os.Getenv("GOMEMLIMIT") != "" {
 		return func() {}

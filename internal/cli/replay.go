@@ -134,9 +134,10 @@ func (a *app) replay(f *serverFlags, file, transcripts string) error {
 	return recording.err()
 }
 
-// nextAfterReplay returns a line with the command that shows more than a replay which can't tell:
-// the run that judges the requirement or, if the finding is about no requirement, the diagnosis of
-// the server. args are the arguments with which these commands reach the server.
+// nextAfterReplay returns a line with the command to use after a replay that could not tell whether
+// the finding is fixed: the run that judges the requirement or, if the finding is about no
+// requirement, the diagnosis of the server. args are the arguments with which these commands reach
+// the server.
 func nextAfterReplay(r *script.File, out *fuzz.ReplayResult, args []string) string {
 	if spec.Requirements().Lookup(r.Expect.Requirement) == nil {
 		return "next: " + reporters.ShellQuote(append([]string{"mcp-conform", "doctor"}, args...))

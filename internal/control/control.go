@@ -35,8 +35,8 @@ type Response struct {
 	normalized string
 }
 
-// New returns the control for a request with these params and the response m; m is nil if there
-// was no response. what names the request, see Control.Name.
+// New returns the control for a request with these params and the response m; m is nil if there was
+// no response. The first argument becomes Control.Name.
 func New(what string, params jsontext.Value, m *wire.Message) Control {
 	if m == nil {
 		return Control{Name: what}
@@ -44,8 +44,8 @@ func New(what string, params jsontext.Value, m *wire.Message) Control {
 	return Control{Name: what, HasResponse: true, Served: IsServed(m), Response: ResponseTo(params, m)}
 }
 
-// StatusResponse returns the Response for an outcome of which only the HTTP status is known. words
-// describes that status.
+// StatusResponse returns the Response for an outcome of which only the HTTP status is known. The
+// argument describes that status.
 func StatusResponse(words string) Response {
 	return Response{Description: words, normalized: normalize(nil, words)}
 }

@@ -38,9 +38,9 @@ func mayBeBusy(m *wire.Message) bool {
 	}
 }
 
-// brokenConnection requires that every attempt reproduces a deviation if a
-// connection broke before a response came, although the server did not exit:
-// an unreliable network is not the server's fault.
+// brokenConnection requires that every attempt reproduces a deviation if a connection broke before
+// a response came, although the server did not exit, because an unreliable network is not the
+// server's fault.
 type brokenConnection struct{}
 
 func (brokenConnection) discount(c *Claim) (Effect, string) {
@@ -55,8 +55,8 @@ func (brokenConnection) discount(c *Claim) (Effect, string) {
 }
 
 // secondCopy requires that every attempt reproduces a deviation if a server over stdio ended by
-// itself before its first message: a lock or a port may allow only one copy of it, and another one
-// was running.
+// itself before its first message. The reason may be that a lock or a port allows only one copy of
+// the server, and another one was running.
 type secondCopy struct{}
 
 func (secondCopy) discount(c *Claim) (Effect, string) {

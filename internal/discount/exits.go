@@ -24,8 +24,8 @@ type Exit struct {
 	Records []*transcript.Transcript
 }
 
-// sharedExit voids what was observed while a shared process exited: another case may have caused
-// the exit.
+// sharedExit voids what was observed while a shared process exited, because another case may have
+// caused the exit.
 type sharedExit struct{}
 
 func (sharedExit) discount(c *Claim) (Effect, string) {

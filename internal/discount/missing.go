@@ -30,8 +30,8 @@ func (startUnclear) discount(c *Claim) (Effect, string) {
 	return Counts, ""
 }
 
-// cutResponse discounts deviations that show a request whose response was too long to be kept: the
-// case could not read it.
+// cutResponse discounts deviations that show a request whose response was too long to be kept,
+// because the case could not read it.
 type cutResponse struct{}
 
 func (cutResponse) discount(c *Claim) (Effect, string) {
@@ -44,8 +44,8 @@ func (cutResponse) discount(c *Claim) (Effect, string) {
 }
 
 // showsServerMessage reports whether the highest position in At is that of a message or an HTTP
-// response from the server. A message or response with the HTTP status 404 does not count: it only
-// means that there is no such session.
+// response from the server. A message or response with the HTTP status 404 does not count, because
+// it only means that there is no such session.
 func (c *Claim) showsServerMessage() bool {
 	if len(c.At) == 0 {
 		return false

@@ -27,8 +27,8 @@ type RequestFacts struct {
 	// ServerEnded is set if the server had ended before the request, or ended while the client
 	// waited.
 	ServerEnded bool
-	// Disrupted is set if the server stopped responding at an earlier
-	// message that it has to survive; that is judged instead.
+	// Disrupted is set if the server stopped responding at an earlier message that it has to
+	// survive; that is judged instead of the missing response.
 	Disrupted bool
 	// OtherID is set if a response with another id was meant for this
 	// request; that is judged instead.

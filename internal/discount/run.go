@@ -25,26 +25,28 @@ type Claim struct {
 	At          []int               // positions in Events that show it
 	// ByCase is set if a case makes the claim, rather than a rule.
 	ByCase bool
-	// Search is set if the fuzzer makes the claim. The fuzzer's retries repeat everything that was
-	// sent.
+	// Search is set if the fuzzer reports the deviation. The fuzzer's retries repeat everything
+	// that was sent.
 	Search bool
 	From   int // position at which the case began
-	// SessionEnded is set if the server had ended the session when the case made the claim.
+	// SessionEnded is set if the server had ended the session when the case reported the deviation.
 	SessionEnded bool
-	// StartUnclear is set if the server may still have been starting when the case made the claim.
+	// StartUnclear is set if the server may still have been starting when the case reported the
+	// deviation.
 	StartUnclear bool
-	// Concurrent is set if a rule makes the claim about one of several
-	// conversations that were open together.
+	// Concurrent is set if a rule reports the deviation in one of several conversations that were
+	// open together.
 	Concurrent bool
 	// Conversations are all conversations of the case, or of the cases that shared
 	// a conversation with it.
 	Conversations [][]*transcript.Event
-	// Records are the conversations of the unit that shows the deviation or, if Exit is set, those
-	// that the exit interrupted; nil if they are not known.
+	// Records are the conversations of the case, or of the cases that ran together, in which the
+	// deviation was seen or, if Exit is set, those that the exit interrupted; nil if they are not
+	// known.
 	Records []*transcript.Transcript
 	// Disturbed is set if a process that the conversations shared with others exited.
 	Disturbed bool
-	// Exit is set if the claim is the exit of a shared process.
+	// Exit is set if the deviation is the exit of a shared process.
 	Exit bool
 }
 
@@ -173,8 +175,8 @@ func (r *Run) Adjust(v *verdict.Verdict) {
 }
 
 // IsSameError reports whether a finding shows the error, or the result {}, that every plain request
-// of the revision got: all such findings have one cause. The parameter at has the positions in events that show the
-// finding.
+// of the revision got, so that all such findings have one cause. The last argument has the
+// positions of the events that show the finding.
 func (r *Run) IsSameError(rev spec.Revision, events []*transcript.Event, at []int) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

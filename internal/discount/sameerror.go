@@ -27,8 +27,8 @@ type plainRequests struct {
 	other   bool            // a list was served, or a request was refused with another error
 }
 
-// fewestRefused is the minimum number of refused methods for a common error: a single one may be a
-// broken list.
+// fewestRefused is the minimum number of refused methods for a common error, because a single one
+// may be a broken list.
 const fewestRefused = 2
 
 // plainMethods are the methods that have a plain request: one that a server must serve if it has
@@ -130,9 +130,9 @@ func (r sameError) commonError(rev spec.Revision) string {
 	return ""
 }
 
-// isCommonError reports whether an event at one of the positions in the parameter at is the error
-// that every plain request got. It also returns true if there is such an error and events is empty
-// because the transcript was released.
+// isCommonError reports whether an event at one of the given positions is the error that every
+// plain request got. It also returns true if there is such an error and events is empty because the
+// transcript was released.
 func (r sameError) isCommonError(rev spec.Revision, events []*transcript.Event, at []int) bool {
 	reason := r.commonError(rev)
 	if reason == emptyResult && len(events) > 0 {

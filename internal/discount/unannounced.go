@@ -7,10 +7,10 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// unannouncedChange voids, in a search, differences between walks through a list over HTTP if
-// nothing tells the client when the list changes: the search calls tools in other conversations
-// with the same server, and these calls may change the list. In the stateless era only a
-// subscription tells the client.
+// unannouncedChange voids, in a search, differences between two readings of all pages of a list
+// over HTTP, if nothing tells the client when the list changes. The search calls tools in other
+// conversations with the same server, and these calls may change the list. In the stateless era
+// only a subscription tells the client.
 type unannouncedChange struct{}
 
 func (unannouncedChange) discount(c *Claim) (Effect, string) {

@@ -45,8 +45,8 @@ func (h *chained) add(c *suite.Case) {
 func needsServers(c *suite.Case) bool { return c.Reuses == suite.ReuseNone || c.Servers > 1 }
 
 // units returns the chains, and the cases that join the shared conversation instead. In the
-// stateless era these are the cases of the group other: without a session, there is nothing that
-// they could spoil.
+// stateless era these are the cases of the group other, because without a session there is nothing
+// that they could spoil.
 func (h *chained) units(rev spec.Revision) (units []*unit, joining []*suite.Case) {
 	waiting := makeChains(rev, h.waiting, maxWaitingChains)
 	if rev.Era() == spec.Stateless {
@@ -93,8 +93,8 @@ func (h *chain) add(c *suite.Case, spoils bool) {
 func (h *chain) serversLeft() int { return max(1, h.fresh) - h.spent }
 
 // chainFor returns the chain to which to add the case with the given index. Cases are distributed
-// in turn, except that usesMany is set for a case that uses up a server or needs several at once:
-// it goes to the chain with the most servers left.
+// in turn. But if usesMany is set, because the case uses up a server or needs several at once, the
+// case goes to the chain with the most servers left.
 func chainFor(chains []chain, index int, usesMany bool) *chain {
 	if !usesMany {
 		return &chains[index%len(chains)]

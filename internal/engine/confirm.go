@@ -128,7 +128,7 @@ func (r *confirmation) retryTogether(ctx context.Context, attempts []*attempt) {
 // confirm returns all candidates of a finished plan, with equal ones merged. Before that it retries
 // those that are more severe than a note and have not been retried yet: one at a time, with no
 // other server running. Candidates that have not recurred are then retried in other cases and among
-// their peers.
+// their peers (see peer).
 func (r *confirmation) confirm(ctx context.Context, results []*unitResult) []*candidate {
 	found := candidatesOf(results, r.s.transport())
 	var open []*attempt
@@ -291,8 +291,8 @@ func (r *confirmation) canRunTwice(ctx context.Context, rev spec.Revision) bool 
 	return r.runTwice
 }
 
-// ranWithOthers reports whether the server of another conversation ran while the one of the record
-// did.
+// ranWithOthers reports whether the server of another conversation ran at the same time as the
+// server of the record.
 func ranWithOthers(record *transcript.Transcript, conversations []*client.Conversation) bool {
 	ended := endTime(record)
 	return slices.ContainsFunc(conversations, func(other *client.Conversation) bool {

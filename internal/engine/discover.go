@@ -15,8 +15,8 @@ func DiscoverTimeout(slowest time.Duration) time.Duration { return max(time.Seco
 
 // discoverStateless sends server/discover, and returns "" if the server speaks the stateless
 // revision, or at least lists it, and lists no handshake revision. Otherwise it returns what the
-// server did. Call it only if initialize failed: a server that lists a handshake revision should
-// have accepted initialize. On success, the conversation stays open in r.discovered.
+// server did. Call it only if initialize failed, because a server that lists a handshake revision
+// should have accepted initialize. On success, the conversation stays open in r.discovered.
 func (r *prober) discoverStateless(ctx context.Context) (whyNot string) {
 	p := r.discover(ctx)
 	if p.listsInvalidly() || p.isSpoken() && !slices.ContainsFunc(spec.HandshakeRevisions(), p.conv.Server().Lists) {
@@ -43,7 +43,7 @@ func (r *prober) endUnjudged(p *probed) {
 
 // addStateless adds the stateless revision to the results if three conditions are met: the user
 // names no revision, the server speaks a handshake revision, and server/discover lists the
-// stateless one. The response to server/discover need not be valid: the rules judge that.
+// stateless one. The response to server/discover need not be valid, because the rules judge that.
 func (r *prober) addStateless(ctx context.Context, results []*probed) []*probed {
 	speaksHandshake := slices.ContainsFunc(results, func(p *probed) bool {
 		return p.isSpoken() && p.revision.Era() == spec.Handshake

@@ -94,7 +94,7 @@ type Options struct {
 	// seen in a conversation, with the finding's id and the conversation.
 	OnSighting func(id string, s Sighting)
 	// Tree, if set, is called once the plan is known, concurrently with the run, with every
-	// selected case and rule; see Ginkgo.
+	// selected case and rule; see RunGinkgo.
 	Tree func(*Plan)
 }
 
@@ -110,9 +110,9 @@ type Progress interface {
 	// Waiting reports what the run waits for before the cases begin, or "" when
 	// the wait ends. It is called every second.
 	Waiting(text string)
-	// Remaining is called every second during a long run. left is an estimate of the
-	// remaining time, or 0 if there is none yet. why says why the run is slow, and
-	// faster which settings would make the next one faster; both may be empty.
+	// Remaining is called every second during a long run. left is an estimate of the remaining
+	// time, or 0 if there is none yet. why is the reason why the run is slow, and faster names the
+	// settings that would make the next run faster; both may be empty.
 	Remaining(left time.Duration, why, faster string)
 }
 

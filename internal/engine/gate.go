@@ -11,9 +11,9 @@ import (
 
 // At any time most servers, or sessions with a server at a URL, only wait: for a response, for
 // silence, or for an exit. So the number that may exist is waitersPerWorker times the number that
-// may work. In this rule, the number that may work has a minimum: twice that number, but at most
-// fewWorkers. For a slow server at a URL the minimum is multiplied by whenSlow, because waiting for
-// it costs neither a process nor CPU time.
+// may work (jobs). If jobs is small, twice jobs counts instead, but at most fewWorkers. For a slow
+// server at a URL that replacement is multiplied by whenSlow, because waiting for such a server
+// costs neither a process nor CPU time.
 const (
 	waitersPerWorker = 4
 	fewWorkers       = 4

@@ -47,8 +47,8 @@ func Declare(specs []Spec, body func(ginkgo.SpecContext, Spec)) {
 }
 
 // RunGinkgo runs the plan as a Ginkgo suite, whose specs wait for the verdicts of the run, and
-// returns Ginkgo's own report. Ginkgo prints nothing. Ginkgo can be called only once per process,
-// because Ginkgo's suite is global.
+// returns Ginkgo's own report. Ginkgo prints nothing. RunGinkgo can be called only once per
+// process, because Ginkgo's suite is global.
 func RunGinkgo(ctx context.Context, p *Plan) (report ginkgo.Report) {
 	formatter.ColorableStdOut = io.Discard
 	formatter.ColorableStdErr = io.Discard

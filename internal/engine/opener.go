@@ -141,8 +141,8 @@ func (o *opener) heldTime() time.Duration {
 	return all
 }
 
-// OpenShared implements suite.Opener. If the server of the shared conversation has exited, Shared
-// opens a new conversation.
+// OpenShared implements suite.Opener. If the server of the shared conversation has exited,
+// OpenShared opens a new conversation.
 func (o *opener) OpenShared(ctx context.Context) (*client.Conversation, error) {
 	if o.shared == nil {
 		o.shared = &sharedConversation{}

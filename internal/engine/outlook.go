@@ -172,8 +172,8 @@ func (o *outlook) slots(units []*unit, most int) int {
 }
 
 // An experience compares the time that the cases have taken so far with the expected time. Cases
-// that had nothing to do are counted separately: they end early, and would make the estimate for
-// the others too short.
+// that had nothing to do are counted separately, because they end early and would make the estimate
+// for the others too short.
 type experience struct {
 	took, expected time.Duration // of the cases that had something to do
 	empty          time.Duration // the expected time of the cases that had nothing to do

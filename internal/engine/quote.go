@@ -21,8 +21,8 @@ const (
 	// following how many from after the evidence.
 	beginning = 3
 	following = 2
-	// contextRead is the size in bytes above which a context event is listed but not quoted:
-	// finding its secrets would take too long.
+	// contextRead is the size in bytes above which a context event is listed but not quoted,
+	// because finding its secrets would take too long.
 	contextRead = 64 << 10
 )
 
@@ -60,10 +60,10 @@ func (r *quoter) isReadable(e *transcript.Event) bool {
 }
 
 // Quote quotes the events of a conversation that show the deviation; the last of the deviation's
-// positions is the offending event. If that is the exit of a server, the evidence also has the last
-// messages to the server. If the server exits there or right after, it also has what stderr says of
-// that. Context holds other events: the beginning of the conversation, and events around the
-// evidence. The redactor removes secrets; if it is nil, none are removed.
+// positions is the offending event. If that event is the exit of a server, the evidence also has
+// the last messages to the server. If the server exits there or right after, the evidence also has
+// what stderr says about the exit. Context holds other events: the beginning of the conversation,
+// and events around the evidence. The redactor removes secrets; if it is nil, none are removed.
 func Quote(events []*transcript.Event, d *verdict.Deviation, redactor *transcript.Redactor) (evidence, context []verdict.Evidence) {
 	return quoteReadable(events, d, redactor, func(*transcript.Event) bool { return true })
 }

@@ -14,8 +14,9 @@ import (
 const sentBeforeExit = 2
 
 // lastSent returns the positions of the last frames that the client sent before the server exited
-// at position end. at holds the positions of the
-// deviation, whose frames need not be added, and leave room for fewer others.
+// at position end. The second argument holds the positions of the deviation. Frames at these
+// positions are quoted anyway: lastSent does not return them, but they count towards
+// sentBeforeExit.
 func lastSent(events []*transcript.Event, at []int, end int) []int {
 	var out []int
 	named := 0

@@ -77,8 +77,8 @@ func slowText(took time.Duration, waited, faster []string) string {
 }
 
 // remedies returns the settings that would make a run faster. took is the time of the run, and
-// cases the part of it during which cases run. The other part is expected to take as long with
-// other settings.
+// cases is the part of that time in which cases ran. The other part is expected to take as long
+// with other settings.
 func (r *execution) remedies(took, cases time.Duration) []string {
 	newest := r.offer.newest()
 	all := func(*unit, *suite.Case) bool { return true }

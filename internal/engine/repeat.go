@@ -12,7 +12,7 @@ import (
 )
 
 // isDisturbed reports whether a process that the unit's conversations share with other units has
-// exited by itself: another unit may have caused the exit.
+// exited by itself. Another unit may then have caused the exit.
 func (o *opener) isDisturbed() bool {
 	if _, shares := o.dialer.(transport.Sharer); !shares || o.dialer != o.s.dialer {
 		return false

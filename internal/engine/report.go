@@ -190,7 +190,8 @@ func (r *reporting) runNotices(selected []*candidate) []string {
 	return out
 }
 
-// selectedCandidates returns the candidates on selected requirements.
+// selectedCandidates returns the candidates that a selected case or rule has reported against a
+// selected requirement.
 func (r *reporting) selectedCandidates() []*candidate {
 	selected := map[verdict.OpinionKey]bool{}
 	for _, p := range slices.Concat(r.plan.casePairs, r.plan.rulePairs) {

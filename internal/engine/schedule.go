@@ -20,8 +20,8 @@ type rates struct {
 }
 
 const (
-	// minResponseTime is the shortest time of a round: even if the server responds at once, the
-	// client needs time.
+	// minResponseTime is the shortest time of a round, because the client needs time even if the
+	// server responds at once.
 	minResponseTime = time.Millisecond
 	// unknownRounds is the assumed number of rounds of a case that does not state its number.
 	unknownRounds = 6
@@ -163,7 +163,7 @@ func (p *plan) isShortOfTime(ctx context.Context, slots int, rates map[spec.Revi
 }
 
 // makespan returns how long it takes until the last unit ends, if as many units run at once as
-// there are slots, and then the exclusive ones run one after another. The function named of returns
+// there are slots, and then the exclusive ones run one after another. The second argument returns
 // the load of a unit; more holds further loads.
 func (p *plan) makespan(slots int, of func(*unit) load, more ...load) time.Duration {
 	loads, alone := more, time.Duration(0)

@@ -26,9 +26,9 @@ func (r *prober) settleProbe(ctx context.Context, pass *pass, results []*probed)
 	return &probedConversations{pass, results}, nil
 }
 
-// decideRevisions divides the probed revisions into those that the server speaks and the others.
-// If the server speaks another revision, those with an invalid response to server/discover are
-// judged too: as revisions in which the server serves no request after that.
+// decideRevisions divides the probed revisions into those that the server speaks and the others. If
+// the server speaks one of them, a revision with an invalid response to server/discover is judged
+// too, as one in which the server serves no request after server/discover.
 func (r *prober) decideRevisions(results []*probed) {
 	speaksAny := slices.ContainsFunc(results, (*probed).isSpoken)
 	for _, p := range results {

@@ -123,7 +123,7 @@ func (r *confirmation) confirmInOtherCases(ctx context.Context, results []*unitR
 }
 
 // sightingsInOtherCases returns the sightings of candidate c in other cases, one for each case.
-// Cases that judge or provoke the requirement come first.
+// Cases that judge the requirement, or provoke what rules judge for it, come first.
 func sightingsInOtherCases(c *candidate, sightings []*candidate) []*candidate {
 	var made, others []*candidate
 	cases := map[string]bool{c.caseID(): true}

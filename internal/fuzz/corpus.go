@@ -26,8 +26,8 @@ const (
 	corpusSuffix = ".jsonl"
 )
 
-// maxCorpus limits the bytes of the sequences in a corpus. Each sequence counts once: searches that
-// share a corpus each have a file with all of them.
+// maxCorpus limits the bytes of the sequences in a corpus. Each sequence counts once, although
+// searches that share a corpus each have a file with all sequences.
 const maxCorpus = 64 << 20
 
 // corpusEntry is one line of a corpus file.

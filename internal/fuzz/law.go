@@ -182,7 +182,7 @@ func (x *Execution) isShownByBytes(b Breach) bool {
 
 // methodOf returns the method of the first request or notification in the evidence, or of the
 // request to which the first response in the evidence belongs. It returns "" if only raw bytes show
-// the breach: what is wrong with them does not depend on the method.
+// the breach, because what is wrong with them does not depend on the method.
 func (x *Execution) methodOf(b Breach) string {
 	if b.Conversation >= len(x.Conversations) {
 		return ""

@@ -41,8 +41,9 @@ func (r *repetition) isDue(round uint64) bool {
 }
 
 // lockIfRepeating returns at once unless the script repeats a request. Otherwise it waits until no
-// other worker repeats one, because a growing server needs memory. The caller must call the
-// returned function when the script is done.
+// other worker repeats one, because a server may use much memory during a repetition, and several
+// such servers might exhaust it. The caller must call the returned function when the script is
+// done.
 func (r *repetition) lockIfRepeating(sc *script.Script) (end func()) {
 	if !slices.ContainsFunc(sc.Operations, func(o script.Operation) bool { return o.Do == script.Repeat }) {
 		return func() {}

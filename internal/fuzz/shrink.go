@@ -113,7 +113,7 @@ func (k *shrinker) tryOperations(operations []script.Operation) bool {
 }
 
 // withoutOrphans returns the operations without cancellations of requests that the smallest script
-// sends but the operations do not: a client may cancel only what it has sent.
+// sends but the operations do not, because a client may cancel only what it has sent.
 func (k *shrinker) withoutOrphans(operations []script.Operation) []script.Operation {
 	type request struct {
 		on int
@@ -216,8 +216,8 @@ func operationsInWrite(all []script.Operation, i int) []script.Operation {
 	return all[from : to+1]
 }
 
-// listWalks returns operations that walk the lists to which the operations refer, because a rule
-// may need to know those lists.
+// listWalks returns operations that read all pages of the lists to which the given operations
+// refer, because a rule may need to know those lists.
 func listWalks(operations []script.Operation) []script.Operation {
 	lists := map[string]string{
 		spec.MethodToolsCall: spec.MethodToolsList, spec.MethodPromptsGet: spec.MethodPromptsList, spec.MethodResourcesRead: spec.MethodResourcesList,

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// A throttle limits how many workers search while others shrink findings: shrinking has priority,
-// and all workers share the machine.
+// A throttle limits how many workers search while others shrink findings, because shrinking has
+// priority and all workers share the machine.
 type throttle struct {
 	mu                   sync.Mutex
 	changed              sync.Cond

@@ -87,7 +87,8 @@ const endedBefore = "the run ended before"
 // longestProbe is the time limit of a probe, as a multiple of the request timeout.
 const longestProbe = 4
 
-// moreTries is the number of retries after a warning: a race may have caused the difference.
+// moreTries is the number of retries after a warning, because a race may have caused the
+// difference.
 const moreTries = 2
 
 // compare runs a probe over both routes, and returns the change that the gateway makes, or nil if

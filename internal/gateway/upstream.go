@@ -33,10 +33,10 @@ const (
 // An Upstream is the reference server behind a gateway. It keeps the messages that arrive, and
 // holds calls open for probes.
 type Upstream struct {
-	// URL is its Streamable HTTP endpoint, for a gateway that takes a URL.
+	// URL is the upstream's Streamable HTTP endpoint, for a gateway that takes a URL.
 	URL *url.URL
-	// Addr is its TCP address, for gateways that take a command: the command connects to it, and
-	// forwards its stdin and stdout.
+	// Addr is the upstream's TCP address, for gateways that take a command. The command connects to
+	// it, and forwards its stdin and stdout.
 	Addr string
 
 	ctx    context.Context //nolint:containedctx // of all sessions
@@ -265,9 +265,9 @@ func (u *Upstream) headersOf(mark string) http.Header {
 	return nil
 }
 
-// ownName returns the upstream's name of the entry that the gateway offers under the name offered.
-// It recognizes names to which the gateway added a prefix or suffix, and returns any other name
-// unchanged.
+// ownName returns the upstream's name of an entry. The argument offered is the name under which the
+// gateway offers the entry. It recognizes names to which the gateway added a prefix or suffix, and
+// returns any other name unchanged.
 func (u *Upstream) ownName(list, offered string) string {
 	if u.names[list][offered] {
 		return offered

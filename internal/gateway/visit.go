@@ -161,8 +161,8 @@ func (v *visit) offeredName(ctx context.Context, list, own string) (string, erro
 	return "", &notOfferedError{"the " + strings.TrimSuffix(list, "s") + " " + own}
 }
 
-// isAffixed reports whether offered is name with a prefix or a suffix, separated from it by a
-// character such as a dash.
+// isAffixed reports whether the first argument consists of the second one and a prefix or a suffix,
+// separated from it by a character such as a dash.
 func isAffixed(offered, name string) bool {
 	before, hasSuffix := strings.CutSuffix(offered, name)
 	after, hasPrefix := strings.CutPrefix(offered, name)
