@@ -126,8 +126,8 @@ func flagForms(f *pflag.Flag) string {
 	return text
 }
 
-// roffLines converts a help text to roff: man shows indented lines as they are, and fills the
-// others.
+// roffLines converts a help text to roff, so that man shows indented lines as they are, and fills
+// the others.
 func roffLines(text string) string {
 	var out []string
 	verbatim := false

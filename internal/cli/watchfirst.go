@@ -17,9 +17,9 @@ import (
 // the first begins with the findings of the last run, in the newest revision that had them. It does
 // not retry them, because the last run already did.
 
-// suspectVerdicts returns the verdicts that the next round judges first: for each requirement the
-// one in the newest revision that is more severe than a note. Known findings and harness errors do
-// not count.
+// suspectVerdicts returns the verdicts that the next round judges first: those that are more severe
+// than a note, and of several on one requirement only the one in the newest revision. Known
+// findings and harness errors do not count.
 func suspectVerdicts(r *verdict.Report) []verdict.Verdict {
 	var out []verdict.Verdict
 	taken := map[string]bool{}

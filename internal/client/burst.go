@@ -13,10 +13,10 @@ import (
 const burstTime = 4 * time.Second
 
 // BurstSize returns how many requests like the given ones a caller should send at once: as many as
-// the server is expected to answer one by one within burstTime, but at least four, and never more
-// than most. The estimate for each request is its fastest response so far, because a busy machine
-// delays responses but never speeds them up. Without a response, the estimate is the slowest
-// response that Grace is based on. The request with the greatest estimate decides.
+// the server is expected to answer one by one within burstTime, but at least four, and not more
+// than the first argument. The estimate for each request is its fastest response so far, because a
+// busy machine delays responses but never speeds them up. Without a response, the estimate is the
+// slowest response that Grace is based on. The request with the greatest estimate decides.
 func (c *Conversation) BurstSize(most int, requests ...[]byte) int {
 	each := time.Millisecond
 	for _, frame := range requests {
@@ -33,7 +33,7 @@ func (c *Conversation) FastestResponse() time.Duration {
 
 // SlowResponse is the limit that IsSlow uses: a server whose fastest response took this long or
 // longer is slow, or far away. The fastest response of a local server takes less even on a busy
-// machine. Such a server must not count as slow, because more concurrent requests would only slow
+// machine. A local server must not count as slow, because more concurrent requests would only slow
 // it down.
 const SlowResponse = 50 * time.Millisecond
 

@@ -60,7 +60,7 @@ func WithID(id wire.ID) Option { return func(w *wait) { w.id = id } }
 // 0. It is for requests that run code of the server's author, such as tools, which may take any
 // time. A request without a response is cancelled, as a client should do, and the missing response
 // is not counted as a failure. Before Do cancels the request, it also waits until the server has
-// responded to a later request, and after that for the time that Grace returns, because the server
+// responded to a later request, and for the grace after that (see graceAfter), because the server
 // may be slow in all its responses. When Await, which sends no request, gets this option, it
 // releases the caller's slot at once.
 func Within(limit time.Duration) Option {
@@ -68,8 +68,8 @@ func Within(limit time.Duration) Option {
 }
 
 // MayIgnore is an option for a message that a server may ignore. The client also sends another
-// request, and waits only until that has got its response, and after that for the time that Grace
-// returns.
+// request, and waits only until that has got its response, and for the grace after that (see
+// graceAfter).
 func MayIgnore(w *wait) { w.mayIgnore = true }
 
 // WithinStart is an option of Await for the response to a request that opens the session. Await
@@ -141,8 +141,8 @@ func (c *Conversation) do(ctx context.Context, w *wait, frame []byte) *Reply {
 }
 
 // awaitSlow continues the wait for the response to a request with the option Within: until the
-// server has responded to a later request, and for the grace after that. This gives a server that
-// is slow in all its responses the time that it needs.
+// server has responded to a later request, and for the grace after that (see graceAfter). This
+// gives a server that is slow in all its responses the time that it needs.
 func (c *Conversation) awaitSlow(ctx context.Context, from int, id wire.ID, frame []byte) *Reply {
 	r := c.AwaitResponse(ctx, from, id, MayIgnore)
 	r.Sent = c.sentEvent(from, frame) // exchange does not set Sent if only the response to the POST was late
@@ -239,7 +239,7 @@ func isEcho(e *transcript.Event, frame []byte) bool {
 	return e.Kind == transcript.Received && e.Exchange == 0 && bytes.Equal(bytes.TrimSpace(e.Raw), frame)
 }
 
-// awaitEnd waits until ctx ends: it uses up the grace.
+// awaitEnd waits until ctx ends, and so uses up the grace (see Grace).
 func awaitEnd(ctx context.Context) { <-ctx.Done() }
 
 // probe sends a frame that a server may ignore, and waits for the response as MayIgnore says.

@@ -34,9 +34,9 @@ func (c *Conversation) Notification(method string, params map[string]any) []byte
 // DoAll sends requests in one write if the transport allows it, and waits for all responses. The
 // timeout of each request starts when those before it have got their responses, because a server
 // may serve them one after another. After a request without a response, the next ones have only the
-// grace; after two such requests in a row, only responses that have already arrived count. The
-// option Within limits the time of all requests together. The replies are in the order of the
-// requests. Each frame must be one request.
+// time that Grace returns; after two such requests in a row, only responses that have already
+// arrived count. The option Within limits the time of all requests together. The replies are in the
+// order of the requests. Each frame must be one request.
 func (c *Conversation) DoAll(ctx context.Context, requests [][]byte, options ...Option) []*Reply {
 	if w := newWait(options); w.isLimited {
 		return c.doAllWithin(ctx, &w, requests)

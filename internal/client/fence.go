@@ -12,8 +12,8 @@ import (
 
 // awaitWithFence waits for an event at or after the given position for which match is true; match
 // is called once for each event. It sends a fence, and waits until the fence has got its response
-// and the grace after that has passed. If the event does not come by then, the error is
-// ErrUnanswered; if the fence failed too, the error also wraps ErrNoFence.
+// and, after that, the time that graceAfter returns has passed. If the event does not come by then,
+// the error is ErrUnanswered; if the fence failed too, the error also wraps ErrNoFence.
 func (c *Conversation) awaitWithFence(ctx context.Context, from int, match func(*transcript.Event) bool) (*transcript.Event, error) {
 	next := from // the first event that match has not seen
 	var found *transcript.Event
@@ -103,9 +103,9 @@ func (c *Conversation) fenceOnce(ctx context.Context, bound boundFunc, from int,
 	return fenceError(r)
 }
 
-// graceAfter returns how long to wait after a fence. The argument is the fence's error, or nil.
-// After a successful fence the time is longer than Grace, because the awaited message may take
-// longer than the response to the fence.
+// graceAfter returns the grace after a fence: how long to wait for the awaited message. The
+// argument is the fence's error, or nil. After a successful fence the time is longer than Grace,
+// because the awaited message may take longer than the response to the fence.
 func (c *Conversation) graceAfter(fence error) time.Duration {
 	if fence != nil {
 		return c.Grace()
@@ -163,10 +163,10 @@ func fenceError(r *Reply) error {
 	return r.Err
 }
 
-// AwaitQuiet proves that nothing more comes: it sends a fence and waits for the grace. When it
-// returns nil, all messages that came until then are in the record. It does not wait if neither the
-// client nor the server has sent anything since the last such proof. If it returns an error, the
-// absence of messages shows nothing.
+// AwaitQuiet proves that nothing more comes: it sends a fence and then waits for the time that
+// Grace returns. When it returns nil, all messages that came until then are in the record. It does
+// not wait if neither the client nor the server has sent anything since the last such proof. If it
+// returns an error, the absence of messages shows nothing.
 func (c *Conversation) AwaitQuiet(ctx context.Context) error {
 	if from := c.quietUpTo.Load(); from > 0 {
 		since := c.Record.From(int(from))

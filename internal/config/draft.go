@@ -129,8 +129,8 @@ func (w *writer) writeTarget(words []string) {
 	}
 }
 
-// writePair writes a variable or a header: text is the value of the flag. A variable without a
-// value is inherited from the environment of mcp-conform.
+// writePair writes a variable or a header, which text contains as the value of a flag. A variable
+// without a value is inherited from the environment of mcp-conform.
 func (w *writer) writePair(flag, text string) {
 	separator := "="
 	if flag == "header" {

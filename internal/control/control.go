@@ -1,6 +1,7 @@
-// Package control decides whether an error response to an odd request is evidence. It compares
-// that response with the one to a control: an ordinary request that differs only in the odd
-// part. If the server also refuses the control, it may have another reason for both refusals.
+// Package control decides whether an error response to an odd request (one that is unusual or
+// invalid on purpose) is evidence. It compares that response with the one to a control: an ordinary
+// request that differs only in the odd part. If the server also refuses the control, it may have
+// another reason for both refusals.
 package control
 
 import (

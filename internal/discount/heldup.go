@@ -10,8 +10,8 @@ import (
 // heldUpRequest discounts a missing response to a request that was sent after a call of a tool, if
 // neither the call nor any later request has a response. A server may handle requests one by one,
 // and a tool may take any time, so such a server cannot be distinguished from one that has stopped
-// responding. The discount applies only in a search, where a retry repeats the call too. A run
-// retries a case without the calls of other cases.
+// responding. The discount applies only in a search, where a retry repeats the call too. A run does
+// not need it, because it retries a case without the calls of other cases.
 type heldUpRequest struct{}
 
 func (heldUpRequest) discount(c *Claim) (Effect, string) {

@@ -128,7 +128,7 @@ func (r *confirmation) retryTogether(ctx context.Context, attempts []*attempt) {
 // confirm returns all candidates of a finished plan, with equal ones merged. Before that it retries
 // those that are more severe than a note and have not been retried yet: one at a time, with no
 // other server running. Candidates that have not recurred are then retried in other cases and among
-// their peers (see peer).
+// their peers (see confirmAmongPeers).
 func (r *confirmation) confirm(ctx context.Context, results []*unitResult) []*candidate {
 	found := candidatesOf(results, r.s.transport())
 	var open []*attempt
@@ -151,8 +151,8 @@ func (r *confirmation) confirm(ctx context.Context, results []*unitResult) []*ca
 	return found
 }
 
-// needsExclusiveRun reports whether no other server may run during the attempt: a candidate may be
-// reported as broken, or the case runs alone because it depends on timing.
+// needsExclusiveRun reports whether no other server may run during the attempt, because a candidate
+// may be reported as broken, or because the case depends on timing and always runs alone.
 func (a *attempt) needsExclusiveRun() bool {
 	return a.worstOutcome() == verdict.Broken || a.during != nil && a.during.Exclusive
 }
@@ -182,9 +182,9 @@ func (r *confirmation) retry(ctx context.Context, a *attempt, alone bool) {
 }
 
 // narrowCommands finds out which candidates recur without the cases that do not judge or provoke
-// their requirement. A deviation at the end of a conversation is retried with all cases of the
-// conversation, but often a few of them show it as well, and the user can repeat these faster. Such
-// a run is no retry: it changes no outcome.
+// their requirement (see suite.Case). A deviation at the end of a conversation is retried with all
+// cases of the conversation, but often a few of them show it as well, and the user can repeat these
+// faster. Such a run is no retry: it changes no outcome.
 func (r *confirmation) narrowCommands(ctx context.Context, a *attempt, alone bool) {
 	for _, c := range a.candidates {
 		if !c.needsOthers || c.precedesCases() || ctx.Err() != nil {

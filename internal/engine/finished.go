@@ -38,7 +38,7 @@ func (f *finishedCases) has(c *suite.Case, rev spec.Revision) bool {
 }
 
 // missingConfiguration returns the first missing configuration reported by a case that judges or
-// provokes the requirement, and whether there is one.
+// provokes the requirement (see suite.Case), and whether there is one.
 func (f *finishedCases) missingConfiguration(cases []suite.Case, requirement string, rev spec.Revision) (suite.MissingSetting, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -27,7 +27,7 @@ func (r *prober) detectMixing(ctx context.Context, results []*probed) {
 
 // detectOverheardResponse opens a second conversation and reports whether p's conversation receives
 // the response to a request of the second. If the second got a response, it replaces p's
-// conversation, which ends: a server that sends all responses to the newest client would never
+// conversation, which ends. A server that sends all responses to the newest client would never
 // respond in the old one again.
 func (r *prober) detectOverheardResponse(ctx context.Context, p *probed) bool {
 	o := r.s.o.clientOptions(p.revision)

@@ -8,8 +8,8 @@ import (
 )
 
 // Rules judge the traffic of every case. A selection runs only the cases that provoke the selected
-// requirements, so a rule may see less than in a whole run. If a rule found nothing against one of
-// its requirements, a notice says that a whole run may show more.
+// requirements (see suite.Case.Provokes), so a rule may see less than in a whole run. If a rule
+// found nothing against one of its requirements, a notice says that a whole run may show more.
 
 // narrowedNotice returns a notice that a whole run may show more, or "". It returns "" if no case
 // was left out, if no requirement that rules judge is kept or not observed, if the run ended early,

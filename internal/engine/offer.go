@@ -76,8 +76,8 @@ func (r *offer) whyUndeclared(capabilities []string, rev spec.Revision) string {
 }
 
 // unresponsiveReason returns why a revision could not be judged although the server speaks it, or
-// "". A finding does not always explain this: over HTTP a server may refuse requests for any
-// reason, and over stdio the responses may come only when stdin is closed.
+// "". A finding does not always explain this, because over HTTP a server may refuse requests for
+// any reason, and over stdio the responses may come only when stdin is closed.
 func (r *offer) unresponsiveReason() string {
 	for _, rev := range r.revisions {
 		switch why := r.unresponsive[rev]; {

@@ -142,7 +142,7 @@ const (
 )
 
 // slots returns how many units run at once: the average number of cases that ran at once until the
-// last unit began, but no more than the parameter most. This is lower than the number of slots if
+// last unit began, but not more than the second argument. This is lower than the number of slots if
 // units wait for each other. The caller must hold o.mu.
 func (o *outlook) slots(units []*unit, most int) int {
 	var first, last time.Time

@@ -23,7 +23,8 @@ const nothingSent = "mcp-conform sent nothing that could show it"
 const nothingShown = "no message of the case could show it"
 
 // explainOutcomes replaces the reason of a verdict "not observed" if a case provoked the
-// requirement: the new reason says what the case sent and how the server responded.
+// requirement (see suite.Case.Provokes). The new reason says what the case sent and how the server
+// responded.
 func (r *reporting) explainOutcomes(v *verdict.Verdict) {
 	if v.Outcome != verdict.NotObserved || v.Gap != verdict.NeverCameUp && v.Gap != verdict.NothingSaid {
 		return

@@ -208,8 +208,8 @@ func (o *Options) pairs(r spec.Revision) []pair {
 // rulesArea is the area of all rules.
 const rulesArea = "rules"
 
-// admits is like Selection.Admits, except that a focus on a case also selects what rules judge in
-// its traffic, unless the focus also names requirements.
+// admits is like Selection.Admits, but a focus that matches a case also selects what rules judge in
+// the traffic of the case. That does not apply if the focus also names requirements by their ids.
 func (o *Options) admits(judge, area string, q *spec.Requirement, r spec.Revision) bool {
 	over := o.Dialer.Transport()
 	if o.Selection.Admits(judge, area, q, r, over) {

@@ -32,8 +32,8 @@ type rerun struct {
 	dialer     transport.Dialer // the dialer that a retry shares with its peers, see retryAmongPeers; nil for a fresh process
 }
 
-// rerunUnit returns a unit that runs the given cases in new conversations, with the revision and
-// sharing of u.
+// rerunUnit returns a unit that runs the given cases in the revision of u. The cases share new
+// conversations or servers in the same way as those of u.
 func (u *unit) rerunUnit(cases []*suite.Case, exclusive bool, why *rerun) *unit {
 	return &unit{revision: u.revision, cases: cases, sharesConversation: u.sharesConversation, isChain: u.isChain, exclusive: exclusive, rerun: why}
 }
@@ -69,8 +69,8 @@ func (u *unit) reusesServers() bool {
 }
 
 // isBusy reports whether the run counts as busy until the unit is done. A unit is not busy if it
-// has only cases that wait, or that run in a chain only for its servers. Exclusive units are not
-// busy either, because they start after the idle time.
+// has only cases that wait, or cases that are in a chain only because they need its servers.
+// Exclusive units are not busy either, because they start after the idle time.
 func (u *unit) isBusy() bool {
 	counts := func(c *suite.Case) bool {
 		return c.SharesConversation || !c.Waits && !(u.isChain && needsServers(c))

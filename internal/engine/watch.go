@@ -51,8 +51,9 @@ func (e *goneError) Error() string { return "the server no longer serves any cli
 // checks the server again.
 const recheckAfter = 500 * time.Millisecond
 
-// pauses are the delays before the retries of a failed check: the server may be restarting, or a
-// proxy may fail for a moment. Once checkingTime has passed, there is no further retry.
+// pauses are the delays before the retries of a failed check. They give a server time to restart,
+// and a proxy that fails for a moment time to recover. Once checkingTime has passed, there is no
+// further retry.
 var pauses = []time.Duration{300 * time.Millisecond, time.Second, 2 * time.Second}
 
 const checkingTime = 3 * time.Second

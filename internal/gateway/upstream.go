@@ -1,5 +1,5 @@
 // Package gateway compares a client's view of the reference server through a gateway with its view
-// without one. It reports changes, not violations: a gateway may change some things.
+// without one. It reports changes, not violations, because a gateway may change some things.
 package gateway
 
 import (
@@ -184,7 +184,7 @@ func (u *Upstream) keepPost(r *http.Request) io.ReadCloser {
 }
 
 // serveHeld reports progress, holds the call until it is released or cancelled or longestHold has
-// passed, and responds with the mark.
+// passed, and responds with the mark, a text in the arguments that identifies the call.
 func (u *Upstream) serveHeld(c *refserver.Call, mark string) (any, *refserver.Error) {
 	h := u.findOrAddHold(mark)
 	if token := wire.At(c.Params, "/_meta/progressToken"); token != nil {

@@ -202,8 +202,8 @@ type heldCall struct {
 	sent  chan error // the result of sending it
 }
 
-// holdCall makes a call that the upstream holds open under the mark, and waits until the call
-// has arrived.
+// holdCall makes a call whose arguments contain the mark and that the upstream holds open, and
+// waits until the call has arrived.
 func (v *visit) holdCall(ctx context.Context, mark, progressToken string) (*heldCall, error) {
 	params, err := v.toolParams(ctx, "echo", map[string]any{"text": holdPrefix + mark}, map[string]any{"progressToken": progressToken})
 	if err != nil {
