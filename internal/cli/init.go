@@ -109,9 +109,8 @@ func fileExists(name string) bool {
 	return err == nil
 }
 
-// draft connects to the server and returns a configuration for what the server offers. In each era
-// (handshake or stateless) it looks only at the first revision of probeOrder that the server
-// speaks.
+// draft connects to the server and returns a configuration for what the server offers. What counts
+// in each era (handshake or stateless) is the first revision of probeOrder that the server speaks.
 func (a *app) draft(f *initFlags, t target.Target) (string, error) {
 	defer a.handleSignals(interruptMessage)()
 	s, err := a.open(&f.server, nil)

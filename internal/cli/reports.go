@@ -77,9 +77,9 @@ func recordingReports() []string {
 }
 
 // parseReports parses the values of --report, which must name known reports. A report without a
-// file goes into the folder out. Only annotations go to the log in a GitHub Action instead, and are
-// left out elsewhere. It returns an error for a file that can't be written, so that the user learns
-// of it before the run.
+// file goes into the folder out. Annotations go to the log in a GitHub Action instead, and are left
+// out elsewhere. It returns an error for a file that can't be written, so that the user learns of
+// it before the run.
 func (a *app) parseReports(flags, known []string, out string) ([]reportFile, error) {
 	var files []reportFile
 	for _, flag := range flags {

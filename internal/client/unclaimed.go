@@ -18,8 +18,8 @@ type counts struct {
 	// an id may be about any of these messages, because they have no id that the server could read.
 	otherSent    int
 	hasResponded bool
-	// isUnlimited is set once the client has sent a frame that is not a single message, because
-	// errors about such a frame may come at any time and in any number.
+	// isUnlimited is set once the client has sent a frame that is not a single message. Errors
+	// about such a frame may come at any time and in any number.
 	isUnlimited bool
 }
 

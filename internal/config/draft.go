@@ -129,7 +129,7 @@ func (w *writer) writeTarget(words []string) {
 	}
 }
 
-// writePair writes a variable or a header, which text contains as the value of a flag. A variable
+// writePair writes a variable or a header. The argument text is the value of the flag. A variable
 // without a value is inherited from the environment of mcp-conform.
 func (w *writer) writePair(flag, text string) {
 	separator := "="

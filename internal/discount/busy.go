@@ -39,8 +39,8 @@ func mayBeBusy(m *wire.Message) bool {
 }
 
 // brokenConnection requires that every attempt reproduces a deviation if a connection broke before
-// a response came, although the server did not exit, because an unreliable network is not the
-// server's fault.
+// a response came, although the server did not exit. An unreliable network is not the server's
+// fault.
 type brokenConnection struct{}
 
 func (brokenConnection) discount(c *Claim) (Effect, string) {

@@ -9,7 +9,7 @@ import (
 )
 
 // flood voids what a case observed in a conversation in which the server sent more than the client
-// reads, because the response may be in the part that was not read.
+// reads. The response may be in the part that was not read.
 type flood struct{ text string }
 
 // IsFlooded reports whether the server sent more than the client reads.

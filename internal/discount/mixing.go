@@ -7,7 +7,7 @@ import (
 )
 
 // mixing voids what rules find in a conversation that was open together with others, if the server
-// sends one client's responses to another, because the rules may have judged responses to another
+// sends one client's responses to another. The rules may then have judged responses to another
 // client. HTTP+SSE servers with one stream for all clients do this, so findings of rules about that
 // transport still count.
 type mixing struct{ found atomic.Bool }

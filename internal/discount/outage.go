@@ -8,8 +8,8 @@ import (
 )
 
 // outage voids observations that were made after a server that the run can't restart had stopped
-// serving, because they show nothing about the protocol. When the first requests fail, it is not
-// yet known whether the server is gone, so their positions are stored until that is known.
+// serving. Such observations show nothing about the protocol. When the first requests fail, it is
+// not yet known whether the server is gone, so their positions are stored until that is known.
 type outage struct {
 	mu     sync.Mutex
 	isGone bool

@@ -110,7 +110,7 @@ func (r *inventoryTaker) takeOneByOne(ctx context.Context) {
 }
 
 // retakeInventories takes the inventories again, each on its own process, if the shared process
-// exited meanwhile, because a single inventory may have caused the exit.
+// exited meanwhile. A single inventory may have caused the exit.
 func (r *inventoryTaker) retakeInventories(ctx context.Context) {
 	sharer, ok := r.s.dialer.(transport.Sharer)
 	if !ok || !r.haveAllEnded() {

@@ -102,8 +102,7 @@ func (r *offer) displayName(target string) string {
 }
 
 // incompleteLists returns notices about lists whose end was not reached. It leaves out lists
-// without a result, and lists with an empty cursor, which often means the end, because rules judge
-// both.
+// without a result, and lists with an empty cursor, which often means the end. Rules judge both.
 func (r *offer) incompleteLists() []string {
 	var texts []string
 	for _, rev := range r.revisions {

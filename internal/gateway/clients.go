@@ -9,8 +9,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// sharedToken is the progress token of both clients. They may use the same, because a token has to
-// be unique only among the requests of one client.
+// sharedToken is the progress token of both clients. They may use the same one, because a token has
+// to be unique only among the requests of one client.
 const sharedToken = "token"
 
 // probeClients has two clients call a tool concurrently, with the same progress token. Their
@@ -65,8 +65,8 @@ func probeClients(ctx context.Context, v *visit) (any, error) {
 	return out, err
 }
 
-// holdBothCalls has both clients call a tool, and waits until the upstream holds both calls. In the
-// arguments, each call has the mark of its client, followed by suffix, by which it is recognized.
+// holdBothCalls has both clients call a tool, and waits until the upstream holds both calls. Each
+// call is recognized by a mark in its arguments: that of its client, followed by suffix.
 func holdBothCalls(ctx context.Context, v, other *visit, suffix string) (one, two *heldCall, err error) {
 	if one, err = v.holdCall(ctx, v.mark+suffix, sharedToken); err != nil {
 		return nil, nil, err

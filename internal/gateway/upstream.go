@@ -266,8 +266,8 @@ func (u *Upstream) headersOf(mark string) http.Header {
 }
 
 // ownName returns the upstream's name of an entry. The argument offered is the name under which the
-// gateway offers the entry. It recognizes names to which the gateway added a prefix or suffix, and
-// returns any other name unchanged.
+// gateway offers the entry. ownName recognizes names to which the gateway added a prefix or suffix,
+// and returns any other name unchanged.
 func (u *Upstream) ownName(list, offered string) string {
 	if u.names[list][offered] {
 		return offered
