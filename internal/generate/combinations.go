@@ -15,7 +15,7 @@ type combinationKind struct {
 	each     int
 	validity Validity
 	// The function count returns the number of combinations of this kind. The function do adds the
-	// combination with this number to the conversation with this index.
+	// combination with the given number to the conversation with the given index.
 	count func(o *Offer) int
 	do    func(m *maker, conversation, number int)
 }
@@ -55,7 +55,7 @@ func (e *Enumeration) kind() (d *combinationKind, first uint64) {
 	}
 	round, slot := e.Index/uint64(shares), int(e.Index%uint64(shares)) //nolint:gosec // small
 	for i := range combinationKinds {
-		// The kinds alternate: each has share slots in a round.
+		// The kinds take turns: in each round, a kind gets as many scripts as its share.
 		if d = &combinationKinds[i]; slot < d.share {
 			break
 		}

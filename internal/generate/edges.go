@@ -41,8 +41,8 @@ func EdgeArguments(schema jsontext.Value) []map[string]any {
 	return out
 }
 
-// ArgumentsWithText returns the smallest arguments with text as the value of
-// the first member, by name, that may be any string.
+// ArgumentsWithText returns the smallest arguments with text as the value of the alphabetically
+// first member that may be any string.
 func ArgumentsWithText(schema jsontext.Value, text string) (arguments map[string]any, ok bool) {
 	least, properties := plainArguments(schema)
 	for _, name := range slices.Sorted(maps.Keys(properties)) {

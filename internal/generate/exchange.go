@@ -10,8 +10,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// wrongExchange generates HTTP requests that are wrong in one way. Most have a valid message with
-// this id.
+// wrongExchange generates HTTP requests that are wrong in one way. Most of them contain a valid
+// message with the given id.
 func (o *Offer) wrongExchange(id wire.ID) *rapid.Generator[*script.Exchange] {
 	all := wrongExchanges
 	if o.isStateless() {

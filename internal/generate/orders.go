@@ -12,8 +12,8 @@ import (
 )
 
 // orderSteps is the number of steps of an order after which the next combination begins. Each
-// combination also has the first steps of the next one, so that every word of the order is whole in
-// one combination.
+// combination also has the first steps of the next one, so that every word of the order (a
+// succession of a few steps) is complete in one combination.
 const orderSteps = 48
 
 // step is one letter of the alphabet from which orders are formed.
@@ -53,7 +53,8 @@ func (o *Offer) stepsByOutcome(wrong bool) []step {
 	return out
 }
 
-// hasRequired reports whether the params have required members, which refer to something by name.
+// hasRequired reports whether the schema requires members of the params. Such members refer to
+// something by name.
 func (s *Schema) hasRequired() bool {
 	o, _ := s.root.(map[string]any)
 	required, _ := o["required"].([]any)

@@ -117,8 +117,8 @@ var wrongMetadata = []wrongValue{
 	{"client capabilities that are a string", `{"io.modelcontextprotocol/protocolVersion":"VERSION","io.modelcontextprotocol/clientCapabilities":"roots"}`},
 }
 
-// addWrongMetadata adds a request whose metadata is missing or malformed. Over stdio it names a
-// version, because a request without one may select a handshake revision for the process.
+// addWrongMetadata adds a request whose metadata is missing or malformed. Over stdio the metadata
+// names a version, because a request without one may select a handshake revision for the process.
 func (m *maker) addWrongMetadata(conversation int) {
 	method := rapid.SampledFrom(m.requests).Draw(m.t, "method")
 	params := slices.DeleteFunc(m.offer.drawParams(m.t, method), func(one member) bool { return one.name == "_meta" })

@@ -24,8 +24,8 @@ func Dialer(options func() refserver.Options) transport.Dialer {
 	})
 }
 
-// MisbehavingDialer returns a dialer for reference servers that misbehave. seams is
-// called for each server; nil means servers that conform.
+// MisbehavingDialer returns a dialer for reference servers that misbehave. seams returns the hooks
+// that make a server misbehave. It is called for each server; nil means servers that conform.
 func MisbehavingDialer(seams func() refserver.Seams) transport.Dialer {
 	return Dialer(func() refserver.Options {
 		if seams == nil {

@@ -16,7 +16,8 @@ import (
 
 // A configured fixture may not do what the configuration says. Cases then observe nothing, and a
 // notice names the line of the configuration. A fixture that played its role in one call gets no
-// notice, because a tool may skip its request to a client without the capability.
+// notice if it did not in another one, because a tool may send no request to a client that lacks
+// the capability.
 
 // minSlow is the minimum duration of the longest call of a slow tool.
 const minSlow = 40 * time.Millisecond

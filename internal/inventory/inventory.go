@@ -78,9 +78,9 @@ func Empty() *Inventory {
 	return &Inventory{Incomplete: map[string]string{}, config: Config{Policy: CallNone}}
 }
 
-// Take walks the lists of all declared capabilities in conversation c, after its handshake. It
-// notes a list that fails in Incomplete, and returns no error for it, because the cases about that
-// list judge it.
+// Take walks the lists of all declared capabilities in conversation c, after its handshake. If a
+// list fails, Take records this in Incomplete instead of returning an error, because the cases
+// about that list judge it.
 func Take(ctx context.Context, c *client.Conversation, config Config) *Inventory {
 	v := &Inventory{Server: c.Server(), Incomplete: map[string]string{}, config: config}
 	var lists []*list

@@ -181,10 +181,10 @@ func (l *learner) call(ctx context.Context, t Tool) bool {
 	return s.alive
 }
 
-// findResourceChanges records the tools that change a resource. Such a tool meets two conditions:
-// the resource was updated during calls of this tool only, because other resources change by
-// themselves, and it is updated again when the tool is called again, with other arguments where
-// possible.
+// findResourceChanges records the tools that change a resource. Such a tool meets two conditions.
+// First, the resource was updated during calls of this tool only: a resource that is updated during
+// other calls may change by itself. Second, the resource is updated again when the tool is called
+// again, with other arguments where possible.
 func (l *learner) findResourceChanges(ctx context.Context, v *Inventory) {
 	for _, uri := range slices.Sorted(maps.Keys(l.updates)) {
 		tools := l.updates[uri]
