@@ -120,7 +120,8 @@ func (r *run) runSession(ctx context.Context, sign string, requests int, pace *p
 	r.judge(c, sign)
 }
 
-// sendRequests performs tasks in turn until they have sent at least the given number of requests.
+// sendRequests performs the operations in turn until they have sent at least the given number of
+// requests.
 func (r *run) sendRequests(ctx context.Context, c *client.Conversation, sign string, requests int, pace *pace) {
 	for i, made := 0, 0; made < requests; i++ {
 		task := operations[i%len(operations)]
@@ -199,8 +200,8 @@ func newPace(from time.Time, rate float64, workers, worker int) *pace {
 // for the rate.
 const mostLate = 5 * time.Second
 
-// wait waits until the next requests are due or ctx ends. It returns at once if they are late.
-// requests is their number.
+// wait waits until the next requests are due or ctx ends. It returns at once if they are late. The
+// argument requests is the number of these requests.
 func (p *pace) wait(ctx context.Context, requests int) {
 	if p.every == 0 {
 		return

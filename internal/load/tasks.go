@@ -19,9 +19,9 @@ type operation struct {
 	do       func(ctx context.Context, c *client.Conversation, sign string) string
 }
 
-// tasks are the operations that each session performs in turn. Where possible,
-// results contain the sign (a unique string) of their session, so that a result
-// in the wrong session is detected.
+// operations are what each session does, one operation after the other. Where possible, results
+// contain the sign (a unique string) of their session, so that a result in the wrong session is
+// detected.
 var operations = []operation{
 	requestOperation(spec.MethodPing, nil),
 	requestOperation(spec.MethodToolsList, nil),
@@ -58,8 +58,8 @@ func requestOperation(method string, params map[string]any) operation {
 	}}
 }
 
-// callOperation returns a task that calls a tool. If the parameter returns is true, the result must
-// contain the sign.
+// callOperation returns an operation that calls a tool. If the parameter returns is true, the
+// result must contain the sign.
 func callOperation(tool string, arguments func(sign string) map[string]any, returns bool) operation {
 	return operation{"the tool " + tool, 1, func(ctx context.Context, c *client.Conversation, sign string) string {
 		r := c.Do(ctx, spec.MethodToolsCall, callParams(tool, arguments(sign), sign))

@@ -97,8 +97,9 @@ func MayFetch(from, u *url.URL) bool {
 }
 
 // LeadsIntoPrivateNetwork reports whether u, a URL that a server named, would lead a client into a
-// private network that the server is not in; from is the server's own URL. A link-local u counts
-// unless from is link-local itself, because the metadata services of clouds hold secrets there.
+// private network that the server is not in; from is the server's own URL. The result is also true
+// if u is link-local and from is private but not link-local, because the metadata services of
+// clouds hold secrets at link-local addresses.
 func LeadsIntoPrivateNetwork(from, u *url.URL) bool {
 	return IsLinkLocal(u) && !IsLinkLocal(from) || IsPrivate(u) && !IsPrivate(from)
 }
