@@ -33,10 +33,10 @@ func newOpening(x *liveExchange, r *http.Response, head *transcript.Head) *openi
 	return &opening{x: x, base: r.Request.URL}
 }
 
-// feed adds the next bytes of the stream, and returns the bytes to pass on: complete events, and
-// complete comment lines, because these may keep the connection alive. Once the first event is
-// complete, or more than openingKept bytes are held back, take returns all bytes and ends the
-// opening.
+// feed adds the next bytes of the stream, and returns the bytes to pass on. It holds back an
+// incomplete event, but not the complete comment lines at its beginning, because these may keep the
+// connection alive. Once the first event with data is complete, or more than openingKept bytes are
+// held back, feed returns all bytes and ends the opening.
 func (o *opening) feed(data []byte) []byte {
 	var out []byte
 	o.rest = append(o.rest, data...)

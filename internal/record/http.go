@@ -79,8 +79,9 @@ func (s *Session) stopRecording(why string) {
 	}
 }
 
-// NewProxy returns a proxy for the server at u. Clients reach the proxy at its address, or under
-// the host name in the argument name. The proxy calls the function say with messages for its user.
+// NewProxy returns a proxy for the server at u. Clients reach the proxy at its address, or under a
+// second host name, which the argument name holds. The proxy calls the function say with messages
+// for its user.
 func NewProxy(u *url.URL, name string, say func(string)) *Proxy {
 	p := &Proxy{url: u, hostName: name, say: say, budget: transcript.NewBudget(), byID: map[string]*Session{}, byEndpoint: map[string]*Session{}}
 	dialer := &net.Dialer{}

@@ -112,7 +112,8 @@ func (f *finder) findInWindow(out []Span, text []byte, base int) []Span {
 
 // search calls hit for each span of text that equals a whole pattern, or a part of one that has at
 // least the pattern's minimum length (least). A part for which isCommon returns true counts only if
-// the pattern is coded. search may call hit several times with the same span.
+// the pattern is coded (base64 or hexadecimal). search may call hit several times with the same
+// span.
 func (f *finder) search(text []byte, hit func(from, to int)) {
 	if len(text) < gram {
 		return

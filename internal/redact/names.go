@@ -28,8 +28,8 @@ func splitWords(name string) []string {
 	})
 }
 
-// IsSecretMember reports whether the value of a member or header of this name is usually
-// a secret. A progress token is not: it links messages.
+// IsSecretMember reports whether the value of a member or header of this name is usually a secret.
+// A progress token is not a secret, because it only links messages.
 func IsSecretMember(name string) bool {
 	all := splitWords(name)
 	if name == "progressToken" || len(all) == 0 {

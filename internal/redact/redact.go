@@ -4,7 +4,7 @@
 // A Secrets contains the secrets that the user declared. It finds them in any spelling:
 // percent-encoded, escaped as in JSON, Go, HTML or XML, in base64 or hexadecimal, and split in two.
 // What the program prints or writes passes through its Writer. A server's output passes through
-// Text first, while it is still in one piece, because reports shorten and wrap it later.
+// RedactText first, while it is still in one piece, because reports shorten and wrap it later.
 //
 // Shapes, IsSecretMember and IsSecretSetting recognize secrets that the user did not declare, by
 // their form and by the names in front of them.
@@ -161,8 +161,8 @@ func (s *Secrets) RedactText(text string) string {
 	return string(replace([]byte(text), spans))
 }
 
-// RedactBytes is like Text, but for bytes. If text contains no secret, Bytes returns text itself,
-// not a copy.
+// RedactBytes is like RedactText, but for bytes. If text contains no secret, RedactBytes returns
+// text itself, not a copy.
 func (s *Secrets) RedactBytes(text []byte) []byte {
 	if f := s.finders(); f != nil {
 		return replace(text, f.all.findSpans(text))
@@ -196,9 +196,9 @@ func replace(text []byte, spans []Span) []byte {
 }
 
 // Writer returns a writer that replaces secrets with Mark, except secrets that are plain words or
-// numbers: Text and Bytes replace those, in a server's output. JSON, HTML and XML stay well-formed.
-// Each Write is forwarded immediately. If a secret is split over two writes, a part is replaced
-// only if it is long enough to count as a match and is not a common word.
+// numbers: RedactText and RedactBytes replace those, in a server's output. JSON, HTML and XML stay
+// well-formed. Each Write is forwarded immediately. If a secret is split over two writes, a part is
+// replaced only if it is long enough to count as a match and is not a common word.
 func (s *Secrets) Writer(w io.Writer) io.Writer { return &writer{s, w} }
 
 type writer struct {

@@ -90,11 +90,11 @@ func reportUnanswered(s *Session, out *Reporter) {
 	}
 }
 
-// inFlightWith returns a request that was in flight when the client sent req, or that the client
-// sent right after it, and that may be the reason why req has no response: one whose id a server
-// may confuse with that of req, or else a neighbour in the same output. It returns nil if there is
-// none. Over HTTP there are no neighbours, because requests that are sent at once come in any
-// order.
+// inFlightWith returns another request that may be the reason why req has no response, or nil if
+// there is none. It considers the requests that were in flight when the client sent req, and those
+// that the client sent right after req. It prefers a request whose id a server may confuse with
+// that of req to a neighbour in the same output. Over HTTP there are no neighbours, because
+// requests that are sent at once arrive in any order.
 func (s *Session) inFlightWith(req *Request) *Request {
 	var burst []*Request
 	for _, other := range s.ClientRequests() {

@@ -30,11 +30,12 @@ func PingControl() Control {
 // maxCompared bounds how many requests before and after an odd one are examined.
 const maxCompared = 500
 
-// RequireInterpretable reports whether the response to an odd request may be interpreted: it is a
-// result, or the server served the nearest ordinary request, which the control in the parameter
-// like selects. With Control.ByName, the ordinary request may also have been refused in another
-// way. If the response may not be interpreted, the requirements are marked as unclear, with the
-// reason. A requirement that is unclear counts as not observed, unless another request shows it.
+// RequireInterpretable reports whether the response to an odd request may be interpreted. It may be
+// interpreted if it is a result, or if the server served the control: the nearest ordinary request
+// that the argument like selects. With Control.ByName, the ordinary request may also have been
+// refused in another way. If the response may not be interpreted, the requirements are marked as
+// unclear, with the reason. A requirement that is unclear counts as not observed, unless another
+// request shows it.
 func (o *Reporter) RequireInterpretable(obs *Observation, like Control, requirements ...string) bool {
 	if control.IsServed(obs.Message) {
 		return true

@@ -9,8 +9,8 @@ import (
 )
 
 // A silence is the time between a request and the client's next message. If the response always
-// comes right after that message, although the silences are long and differ, then the message
-// triggers the response, rather than a fixed delay.
+// comes right after that message, although the silences are long and differ, then that message
+// triggers the response, and not a fixed delay.
 const (
 	leastSilence   = time.Second
 	mostAfterNext  = 100 * time.Millisecond

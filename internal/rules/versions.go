@@ -125,7 +125,8 @@ func laterFeature(a, b *protocolFeature) *protocolFeature {
 	return a
 }
 
-// newestFeatureInMessage returns the newest construct in a request or notification of the server.
+// newestFeatureInMessage returns the newest protocol feature in a request or notification of the
+// server.
 func newestFeatureInMessage(m *wire.Message) *protocolFeature {
 	switch m.Method {
 	case spec.MethodElicit:
@@ -147,7 +148,7 @@ func newestFeatureInMessage(m *wire.Message) *protocolFeature {
 	return nil
 }
 
-// newestFeatureInResult returns the newest construct in the result of a request.
+// newestFeatureInResult returns the newest protocol feature in the result of a request.
 func newestFeatureInResult(method string, result jsontext.Value) *protocolFeature {
 	if result.Kind() != '{' {
 		return nil

@@ -173,7 +173,8 @@ func (v *Validator) CheckMessage(m *wire.Message, method string) []Violation {
 	return onlyViolations(v.Examine(m, method))
 }
 
-// Examine is like Message, but also returns the places that occur in the message.
+// Examine is like CheckMessage, but also returns the places (named types of the schema, and members
+// of such types) that occur in the message.
 func (v *Validator) Examine(m *wire.Message, method string) (PlaceSet, []Violation) {
 	switch m.Kind {
 	case wire.Request:

@@ -88,9 +88,9 @@ func declarationOf(s *rules.Session, obs *rules.Observation) *transcript.Event {
 	return s.Initialize.Event
 }
 
-// judgeUndeclaredRequests returns the start of a rule that reports requests of a method to a client
-// without the capability. ids are the requirements that forbid such requests; at most one of them
-// exists in each revision.
+// judgeUndeclaredRequests returns the Start function of a rule that reports requests of a method to
+// a client without the capability. ids are the requirements that forbid such requests; at most one
+// of them exists in each revision.
 func judgeUndeclaredRequests(method, capability, summary string, ids ...string) func() rules.Fold {
 	return rules.WithoutState(rules.Fold{OnMessage: rules.Handlers{
 		rules.ServerRequest(method): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
