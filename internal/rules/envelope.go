@@ -67,8 +67,8 @@ func judgeEnvelope(s *Session, e *transcript.Event, out *Reporter) {
 }
 
 // describeMalformed reports whether the envelope of m is malformed, and describes in d what is
-// wrong. base.response-result-or-error judges a message that has an id, but no method, result or
-// error.
+// wrong. A message that has an id, but no method, result or error, breaks
+// base.response-result-or-error instead.
 func describeMalformed(m *wire.Message, d *verdict.Deviation) bool {
 	switch {
 	case m.Members == nil:

@@ -91,7 +91,7 @@ func isMetaName(name string) bool { return name == "" || isWord(name, "._-") }
 func isMetaLabel(label string) bool { return isWord(label, "-") && !isDigit(label[0]) }
 
 // isWord reports whether text is not empty and consists of ASCII letters and digits. The characters
-// in the parameter between are also permitted, but not at the beginning or end of text.
+// in the argument between are also permitted, but not at the beginning or end of text.
 func isWord(text, between string) bool {
 	for i := range len(text) {
 		c := text[i]

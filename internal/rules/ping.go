@@ -72,7 +72,7 @@ func judgePings(s *Session, out *Reporter) {
 	}
 }
 
-// pingRequirement returns the requirement that judges the response to the ping.
+// pingRequirement returns the requirement by which the response to the ping is judged.
 func pingRequirement(req *Request) string {
 	if req.beforeInitialized {
 		return pingEarly

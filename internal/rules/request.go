@@ -95,7 +95,7 @@ func (req *Request) isCancelledBy(n *transcript.Message) bool {
 }
 
 // Unanswered reports whether a response to the request was due and none had come when the client
-// stopped waiting or the server ended. base.request-answered judges that.
+// stopped waiting or the server ended. The requirement base.request-answered is about that.
 func (req *Request) Unanswered() bool { return req.overdue != nil }
 
 // MayBeCancelled reports whether the client cancelled the request and its first response is an

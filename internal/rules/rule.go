@@ -152,8 +152,8 @@ func Judge(all []Rule, events []*transcript.Event, asked spec.Revision, t spec.T
 	return JudgeAtMost(maxDeviations, all, events, asked, t)
 }
 
-// JudgeAtMost is like Judge, but the parameter most is the maximum number of deviations that are
-// kept for each rule, requirement and summary.
+// JudgeAtMost is like Judge, but keeps at most the given number of deviations for each rule,
+// requirement and summary.
 func JudgeAtMost(most int, all []Rule, events []*transcript.Event, asked spec.Revision, t spec.Transport) []Result {
 	out, _ := judgeUntil(context.Background(), most, all, events, asked, t)
 	return out
@@ -256,7 +256,7 @@ func collectResults(runs []ruleRun) []Result {
 }
 
 // negotiatedRevision returns the revision that the conversation negotiates, or "". It reads the
-// events with the requested revision, transport and readings of the session in the parameter like.
+// events with the requested revision, the transport and the readings of the given session.
 func negotiatedRevision(events []*transcript.Event, like *Session) spec.Revision {
 	scout := newSession(like.requested, like.Transport)
 	scout.output.readings = like.output.readings

@@ -66,8 +66,8 @@ func judgeKnownVersion(s *Session, out *Reporter) {
 	}
 }
 
-// judgeVersionRespected looks for constructs of later revisions. Extra members of objects are not
-// among them: each revision permits them. base.batch-not-emitted judges arrays.
+// judgeVersionRespected looks for protocol features of later revisions. Extra members of objects
+// are not among them: each revision permits them. base.batch-not-emitted judges arrays.
 func judgeVersionRespected(s *Session, e *transcript.Event, m *wire.Message, out *Reporter) {
 	if s.Initialize == nil || !s.Initialize.Succeeded() || s.Revision().Era() != spec.Handshake {
 		return

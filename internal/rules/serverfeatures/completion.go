@@ -167,8 +167,9 @@ func completionRefused() rules.Fold {
 	})}
 }
 
-// validCompletionControl returns the control for an odd completion request: a valid one for a
-// listed prompt or template, or else a list request or a ping.
+// validCompletionControl returns the control for an odd completion request, which selects the
+// request to compare it with: a valid completion request for a listed prompt or template or,
+// failing that, a list request or a ping.
 func (b *catalog) validCompletionControl() rules.Control {
 	return rules.Control{
 		What: "a valid completion request", ByName: true,

@@ -118,9 +118,9 @@ func isReadOnly(tool jsontext.Value) bool {
 func isFailedResult(m *wire.Message) bool { return string(m.ResultAt("/isError")) == "true" }
 
 // isKnownAbsent reports whether the item was known not to be in the list when the request was sent,
-// is still not in it, and never was. If served is set, because the server served the request, the
-// item may have appeared in the meantime. The list must then also be known to be stable: changes
-// are announced, or two walks were equal.
+// is still not in it, and never was. If the server served the request (served is set), the item may
+// have appeared in the meantime. The list must then also be known to be stable: changes are
+// announced, or two walks were equal.
 func (o *listState) isKnownAbsent(s *rules.Session, name string, req *rules.Request, served bool) bool {
 	if !o.isKnown() || max(o.changes, o.touched) >= req.Event.Seq || o.everListed[name] {
 		return false

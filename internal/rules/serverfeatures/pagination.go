@@ -159,9 +159,9 @@ func (c *cursors) judgePage(s *rules.Session, p *page, out *rules.Reporter) {
 	}
 }
 
-// haveEqualItems reports whether two responses to the same cursor have the same items; the
-// spelling of the next cursor does not matter. Page sizes may vary, so the shorter page may be a
-// prefix of the longer one, if it has a next page.
+// haveEqualItems reports whether two responses to the same cursor have the same items; the spelling
+// of the next cursor does not matter. Page sizes may vary, so the shorter page may be a prefix of
+// the longer one, if the shorter page has a next page.
 func haveEqualItems(p, q *page) bool {
 	if len(p.items) == len(q.items) {
 		return areSameItems(p, q) && p.hasNext == q.hasNext

@@ -51,11 +51,11 @@ type page struct {
 	undisturbed bool
 	listVersion int // the version of the list when the request was sent (see ledger.changes)
 	refused     bool
-	// first is the first page of the walk; nil if a page between the two is unknown, or if the list
-	// can have changed in between.
+	// first is the first page of the walk. It is nil if a page between it and this page is unknown,
+	// or if the list can have changed in between.
 	first *page
 	// emptySince is the first of the consecutive pages without items that end with this one, and
-	// empty is their number.
+	// empty is their number. If this page has items, they are nil and 0.
 	emptySince *page
 	empty      int
 	// index has the first place of each item of the walk; the pages of a walk share it.
@@ -279,7 +279,7 @@ func nextOf(s *rules.Session, m *wire.Message) (string, bool) {
 }
 
 // storePage adds a page to its walk, and records its next cursor and the resources that it lists.
-// It indexes the items only if began is set: if the server's capabilities are known.
+// It indexes the items only if began is set, which means that the server's capabilities are known.
 func (l *ledger) storePage(p *page, began bool) {
 	switch {
 	case p.isFirst():

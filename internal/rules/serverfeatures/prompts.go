@@ -47,8 +47,8 @@ type invalidParamsCheck struct {
 	weight      verdict.Weight
 }
 
-// judge judges the response in obs. A refusal counts only if it may be interpreted by comparison
-// with the control in the parameter like (see Reporter.RequireInterpretable).
+// judge judges the response in obs. A refusal counts only if a comparison with the given control
+// shows that it may be interpreted (see Reporter.RequireInterpretable).
 func (i invalidParamsCheck) judge(obs *rules.Observation, like rules.Control, out *rules.Reporter) {
 	if !out.RequireInterpretable(obs, like, i.requirement) {
 		return

@@ -72,8 +72,8 @@ func isNotFound(obs *rules.Observation) bool {
 	})
 }
 
-// judgeListedResource judges reads of listed resources. It does not judge errors other than
-// "resource not found" and "method not found", which may have good reasons.
+// judgeListedResource judges reads of listed resources. The only errors that it judges are
+// "resource not found" and "method not found": other errors may have good reasons.
 func (l *ledger) judgeListedResource(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	requestedURI, ok := uriOf(obs.Request)
 	listed, isListed := l.listedResource(requestedURI)

@@ -103,8 +103,8 @@ func (t *templateReads) noteCompletion(s *rules.Session, obs *rules.Observation,
 		}
 		for n, raw := range wire.Elements(obs.Message.ResultAt("/completion/values")) {
 			value, _ := wire.Text(raw)
-			// Servers differ in how they escape values, and a value that ends with a
-			// slash may be completed further.
+			// Only values without characters to escape count: servers differ in how they escape
+			// values, and a value that ends with a slash may be completed further.
 			if expanded, ok := template.Expand(map[string]string{name: value}); ok && value != "" && uri.Escape(value) == value && n < maxValues {
 				t.completions[expanded] = obs
 			}
