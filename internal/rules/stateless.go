@@ -25,8 +25,8 @@ type Versions struct {
 	negotiation *Negotiation
 }
 
-// Governs reports whether the session's revision applies to a client request: in the stateless
-// era each request names its own version. The revision does not apply to initialize. Over stdio, it
+// Governs reports whether the session's revision applies to a client request. In the stateless era
+// each request names its own version. The revision does not apply to initialize. Over stdio, it
 // does not apply to requests after one that the server served as a request of an older revision,
 // because that may select the older revision for the whole process (2026-07-28, basic/versioning,
 // compatibility matrix).

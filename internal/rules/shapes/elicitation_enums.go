@@ -67,7 +67,8 @@ func (f *form) reportEnumeration(name string, v jsontext.Value, permitted string
 }
 
 // areStrings reports whether a list has only strings. For a value that is not a list, it returns
-// modern: in modern revisions, another rule reports such a value as an invalid JSON Schema.
+// the argument modern, because in modern revisions another rule reports such a value as an invalid
+// JSON Schema.
 func areStrings(v jsontext.Value, modern bool) bool {
 	if v.Kind() != '[' {
 		return modern

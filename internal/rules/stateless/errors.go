@@ -178,9 +178,9 @@ var traceForms = map[string]string{
 	"baggage":     " as in W3C Baggage: key=value pairs, joined by commas",
 }
 
-// judgeTrace judges the trace context in the parameter in, the _meta object of the server's
-// message; nil if there is none. It skips values that equal those in sent, the _meta of the
-// client's request.
+// judgeTrace judges the trace context of a message from the server. The argument in is the _meta
+// object of that message, or nil if there is none, and sent is the _meta object of the client's
+// request. Values that equal those in sent are skipped.
 func judgeTrace(obs *rules.Observation, in, sent jsontext.Value, out *rules.Reporter) {
 	if in == nil {
 		return

@@ -3,8 +3,8 @@
 // requests and subscriptions.
 //
 // Each request is judged by the version and the capabilities that it declares. Requests that name
-// another version, or none, are judged only by requirements about them, because a server may
-// support handshake revisions too.
+// another version, or none, are judged only by the requirements on such requests, because a server
+// may support handshake revisions too.
 package stateless
 
 import (

@@ -140,8 +140,9 @@ func judgeResponses(v *view, out *rules.Reporter) {
 }
 
 // judgeLegalRequests judges valid requests that the server refuses by status without a JSON-RPC
-// response, and any request with a 5xx status that is neither ambiguous nor 501. A 4xx status means
-// that the server found a fault, so it is only noted.
+// response, and any request with a 5xx status that is neither ambiguous nor 501. A refusal with a
+// 4xx status is only noted, because such a status means that the server found a fault in the
+// request.
 func judgeLegalRequests(v *view, out *rules.Reporter) {
 	for _, x := range v.all {
 		if x.Response == nil || transcript.IsAmbiguousStatus(x.Status()) || x.hasErrorWithID() {

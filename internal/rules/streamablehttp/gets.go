@@ -212,7 +212,8 @@ func (v *view) isAnsweredDuring(x *exchange) bool {
 }
 
 // judgeUnrelated judges whether p, a message on a GET stream, belongs to a request in progress. It
-// judges only progress notifications, because other messages don't show that.
+// judges only progress notifications, because other messages don't show to which request they
+// belong.
 func (v *view) judgeUnrelated(x *exchange, p streamEvent, out *rules.Reporter) {
 	owner, token := v.requestOfProgress(p)
 	switch {

@@ -276,7 +276,7 @@ func (v *view) lacksArgument(req *rules.Request) bool {
 }
 
 // hasUnmirroredArgument reports whether a call has an argument with a value that a header should
-// mirror and cannot, such as an object. The server may find that the header is missing.
+// mirror but cannot, such as an object. The server may find that the header is missing.
 func (v *view) hasUnmirroredArgument(req *rules.Request) bool {
 	return v.hasArgument(req, func(a headers.Argument, arguments jsontext.Value) bool {
 		return a.ValueIn(arguments) == nil && !a.IsMissingIn(arguments)

@@ -152,9 +152,9 @@ func (v *view) isResumptionRefused(x *exchange) bool {
 }
 
 // judgeNotResumed judges a refused GET with the id of an event from a POST stream. 405 is the
-// required status of a server without GET streams, and ids that only prime a stream promise
-// nothing. Only a server that closes a connection before the response relies on the client to
-// reconnect.
+// required status of a server without GET streams, and the id of an event without a message (see
+// isPriming) promises nothing. Only a server that closes a connection before the response relies on
+// the client to reconnect.
 func (v *view) judgeNotResumed(x, origin *exchange, id string, out *rules.Reporter) {
 	d := verdict.Deviation{
 		Requirement: resumeViaGet,
@@ -227,7 +227,7 @@ func (v *view) judgeReplayed(x, origin *exchange, last string, out *rules.Report
 }
 
 // eventIDsUpTo returns the ids of the events with data on the stream of origin, up to the event
-// whose id is the parameter last. It skips the events of the exchange in the parameter before, and
+// whose id the argument last holds. It skips the events of one exchange, the argument before, and
 // returns nil if none of the other events has that id.
 func (v *view) eventIDsUpTo(origin *exchange, last string, before *exchange) map[string]bool {
 	ids := map[string]bool{}

@@ -27,7 +27,7 @@ func Rules() []rules.Rule {
 	)
 }
 
-// judgeExchangesAtEnd returns the start of a rule that judges the exchanges at the end.
+// judgeExchangesAtEnd returns the Start function of a rule that judges the exchanges at the end.
 func judgeExchangesAtEnd(judge func(v *view, out *rules.Reporter)) func() rules.Fold {
 	return rules.WithoutState(rules.Fold{AtEnd: func(s *rules.Session, out *rules.Reporter) {
 		if v := viewOf(s); len(v.all) > 0 {

@@ -79,7 +79,7 @@ func noteEarliest(in map[string]int, id string, e *transcript.Event) {
 	}
 }
 
-// isBefore reports whether the map in has a position for the session id, and that position is
+// isBefore reports whether the given map has a position for the session id, and that position is
 // before at.
 func isBefore(in map[string]int, id string, at int) bool {
 	when, ok := in[id]
