@@ -153,9 +153,9 @@ func (u *unmatchedResponses) attributeWithoutID(r *unmatchedResponse) {
 	}
 }
 
-// lastNotDueBefore returns the last request sent before e that has no response and excuses no other
-// error; nil if there is none. The caller has checked that unansweredBefore returns nothing, so no
-// response to that request is due.
+// lastNotDueBefore returns the last request sent before e that has no response and does not already
+// excuse another error (see the field excusing); nil if there is none. The caller has checked that
+// unansweredBefore returns nothing, so no response to that request is due.
 func (u *unmatchedResponses) lastNotDueBefore(e *transcript.Event) *Request {
 	for _, req := range slices.Backward(u.requests.client) {
 		if req.Event.Seq < e.Seq && len(req.Responses) == 0 && req.misidentified == nil && !u.excusing[req] {
@@ -205,8 +205,8 @@ func (u *unmatchedResponses) mayHaveMisreadID(r *unmatchedResponse) bool {
 }
 
 // intendedRequest returns the unanswered request for which m, a second response to another request,
-// was meant: a request with an illegal id that is similar to m's, or else the only overdue request.
-// It returns nil if there is neither.
+// was meant: a request whose illegal id is similar to the id of m or, failing that, the only
+// overdue request. It returns nil if there is neither.
 func (u *unmatchedResponses) intendedRequest(e *transcript.Event, m *wire.Message) *Request {
 	var missing []*Request
 	for _, b := range u.unansweredBefore(e) {

@@ -35,8 +35,8 @@ func versionRules() []Rule {
 }
 
 // judgeKnownVersion judges the version in the result of initialize. It skips the version that the
-// client requested, which versioning.initialize-other-version judges, and drafts, which have names
-// of their own.
+// client requested, which is judged under versioning.initialize-other-version, and drafts, whose
+// names are not published versions.
 func judgeKnownVersion(s *Session, out *Reporter) {
 	req := s.Initialize
 	if req == nil || !req.Succeeded() {
@@ -67,7 +67,8 @@ func judgeKnownVersion(s *Session, out *Reporter) {
 }
 
 // judgeVersionRespected looks for protocol features of later revisions. Extra members of objects
-// are not among them: each revision permits them. base.batch-not-emitted judges arrays.
+// are not among them: each revision permits them. Arrays (batches) are judged under
+// base.batch-not-emitted.
 func judgeVersionRespected(s *Session, e *transcript.Event, m *wire.Message, out *Reporter) {
 	if s.Initialize == nil || !s.Initialize.Succeeded() || s.Revision().Era() != spec.Handshake {
 		return

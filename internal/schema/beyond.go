@@ -145,7 +145,7 @@ func isToken(s []byte) bool {
 
 // mayBeMediaType returns a function that reports whether a MIME type may be of one of the top-level
 // types. The function accepts generic types such as application, and anything that is not a MIME
-// type, because mediaType reports that.
+// type, because the check mediaType reports that.
 func mayBeMediaType(tops ...string) func(s []byte) bool {
 	return func(s []byte) bool {
 		top, _, _ := bytes.Cut(bytes.ToLower(s), []byte("/"))

@@ -204,8 +204,9 @@ func (c *checker) addMissingMember(name, permitted string) {
 }
 
 // checkShapes checks object v against the shapes whose required members it has, in order, until one
-// fits: the official schema reports no violation. If none fits, the violations of the first of
-// these shapes count. If there are no such shapes, checkShapes reports the missing members.
+// fits. A shape fits if the official schema reports no violation. If none fits, the violations of
+// the first of these shapes count. If there are no such shapes, checkShapes reports the missing
+// members.
 func (c *checker) checkShapes(v []byte, shapes []member) {
 	before := len(c.out)
 	var nearest *schemaType

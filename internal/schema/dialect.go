@@ -163,9 +163,8 @@ type compiledSchema struct {
 	root     any
 }
 
-// compileSchema compiles a schema for its dialects. It returns no dialects if it
-// can't compile the schema for all of them, or if a regular expression is not
-// valid in Go.
+// compileSchema compiles a schema for its dialects. It returns no dialects if the schema does not
+// compile for one of them, or if a regular expression is not valid in Go.
 func compileSchema(v []byte, r spec.Revision) compiledSchema {
 	value, ok := decode(v)
 	if !ok {
@@ -217,8 +216,8 @@ func (noLoader) Load(url string) (any, error) {
 	return nil, fmt.Errorf("%s is not loaded: a server's schema must not refer to other documents", url)
 }
 
-// withoutPanic calls f and returns its error as verdict. It returns judged false if f panicked. A
-// server's schema or value may make the library panic, but must not end the program.
+// withoutPanic calls f, and returns the error of f as the verdict. If f panicked, judged is false.
+// A server's schema or value may make the library panic, but must not end the program.
 func withoutPanic(f func() error) (judged bool, verdict error) {
 	defer func() {
 		if recover() != nil {

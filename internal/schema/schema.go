@@ -90,9 +90,9 @@ func (f Violation) String() string {
 	return where + ": permitted: " + f.Permitted + "; seen: " + f.Seen
 }
 
-// Describe returns in words what the place of the violation may contain, and what it contains. at
-// is the pointer to the value that was checked; both texts name places from there. If a member is
-// missing, they have its name.
+// Describe returns in words what the place of the violation may contain, and what it contains. The
+// argument at is the pointer to the value that was checked; in both texts, pointers begin with it.
+// If a member is missing, both texts have its name.
 func (f Violation) Describe(at string) (permitted, seen string) {
 	pointer := at + f.Pointer
 	parent, name := path.Split(pointer)

@@ -194,7 +194,7 @@ func (v *view) judgeOwner(x *exchange, req *rules.Request, p streamEvent, m *wir
 }
 
 // isSubscribed reports whether notifications of this method may belong to a subscription that was
-// open at the position at: the subscription requests them, or they acknowledge it.
+// open at the given position: the subscription requests them, or they acknowledge it.
 func (v *view) isSubscribed(method string, at int) bool {
 	filter := spec.FilterMember(method)
 	return slices.ContainsFunc(v.s.ClientRequests(), func(req *rules.Request) bool {

@@ -40,9 +40,9 @@ func declarationRules() []rules.Rule {
 	}
 }
 
-// judgeCapability judges the form of the declared tasks capability. A
-// boolean gets only a warning for a property that the text of the specification calls boolean,
-// although its examples and the schema do not.
+// judgeCapability judges the form of the declared tasks capability. A boolean is only a warning
+// where the text of the specification calls the property a boolean, although the examples and the
+// schema do not.
 func judgeCapability(l *ledger, out *rules.Reporter) {
 	root := wire.At(l.s.ServerCapabilities, "/tasks")
 	if root == nil {

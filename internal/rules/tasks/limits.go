@@ -40,9 +40,10 @@ func limitRules() []rules.Rule {
 }
 
 // judgePolling reports a server that streams each response to tasks/get, although it sends the
-// response to some other request without a stream. A server that streams every response may be
-// unable to do otherwise. A server that streams only slow responses does not stream all of those to
-// tasks/get. A stream that carried more than the response was necessary.
+// response to some other request without a stream. It does not report a server that streams every
+// response, because that server may be unable to do otherwise, nor one that sends any response to
+// tasks/get without a stream, because it may stream only slow responses. A stream that carried more
+// than the response was necessary.
 func judgePolling(l *ledger, out *rules.Reporter) {
 	if l.s.Transport != spec.StreamableHTTP {
 		return

@@ -188,7 +188,7 @@ func (l *ledger) judgeRequired(c *call, isValid bool, out *rules.Reporter) {
 }
 
 // controlCall returns the control for c: a call of the same tool for which matches returns true.
-// what describes that call.
+// The argument what describes that call.
 func (l *ledger) controlCall(c *call, what string, matches func(*call) bool) rules.Control {
 	return rules.Control{What: what, ByName: true, Matches: func(req *rules.Request) bool {
 		o := l.index.callOf[req]

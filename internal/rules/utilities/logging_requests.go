@@ -48,14 +48,15 @@ type requestLogs struct {
 }
 
 // isControlled reports whether a request like req, without a log level either, got its response
-// before the request withLevel was sent, and no log message came meanwhile. Only then does a log
-// message for req show that the server keeps a level: it may also ignore levels.
+// before the request withLevel was sent, and no log message came meanwhile. Without such a request,
+// a log message for req does not show that the server keeps the level of withLevel, because the
+// server may ignore levels.
 func (l *requestLogs) isControlled(req, withLevel *rules.Request) bool {
 	at, ok := l.quiet[callKey(req)]
 	return ok && at < withLevel.Event.Seq
 }
 
-// callKey returns a string that is the same for requests that call the same.
+// callKey returns a string that is the same for requests with the same method and name.
 func callKey(req *rules.Request) string {
 	return req.Message.Method + " " + string(req.Message.ParamAt("/name"))
 }
