@@ -55,9 +55,9 @@ func (b *breaker) add(keyword, at string, apply func()) {
 	b.breaks = append(b.breaks, violation{keyword, at, apply})
 }
 
-// visit collects the violations of the value v, which has the schema sub. at is the position of v,
-// and put replaces v. visit does not descend into anyOf and oneOf, because one alternative may
-// accept what another rejects. It collects only violations of the keywords next to them.
+// visit collects the violations of the value v, which has the schema sub. The argument at is the
+// position of v, and put replaces v. If the schema has anyOf or oneOf, visit collects only
+// violations of the other keywords, because one alternative may accept what another rejects.
 func (b *breaker) visit(sub, v any, at string, put func(any), depth int) {
 	o, ok := b.s.resolve(sub).(map[string]any)
 	if !ok || depth > maxDepth {

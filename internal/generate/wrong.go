@@ -15,12 +15,12 @@ type InvalidArguments struct {
 }
 
 // WrongArguments returns arguments that violate a tool's schema in one position each and are valid
-// otherwise. right are valid arguments; each result is a changed copy of them. One argument is
-// missing although it is required, has another type, has a fraction although it must be an integer,
-// is not a member of its enum, or is unknown; or there is such a violation inside an argument that
-// is an object or an array. A kind of violation is omitted if the schema has no position for it.
-// Apart from rounding the fraction, no usual conversion makes the arguments valid, unlike many
-// values that Invalid draws.
+// otherwise. The argument right holds valid arguments; each result is a changed copy of them. One
+// argument is missing although it is required, has another type, has a fraction although it must be
+// an integer, is not a member of its enum, or is unknown; or there is such a violation inside an
+// argument that is an object or an array. A kind of violation is omitted if the schema has no
+// position for it. Apart from rounding the fraction, no usual conversion makes the arguments valid,
+// unlike many values that Invalid draws.
 func WrongArguments(input jsontext.Value, right map[string]any) []InvalidArguments {
 	var out []InvalidArguments
 	d := document{decode(input)}

@@ -15,8 +15,8 @@ var askingWords = map[Role]*lazyregexp.Regexp{
 	AsksRoots:       lazyregexp.New(`(?i)\broots?\b|[-_]roots?\b|roots?[-_]`),
 }
 
-// maxSearched limits how many bytes of a name or a description are searched: some
-// are megabytes long.
+// maxSearched limits how many bytes of a name or a description are searched, because some are
+// megabytes long.
 const maxSearched = 16 << 10
 
 // AskingTools returns the callable tools that seem to send the client the requests of the role:

@@ -120,8 +120,8 @@ var officialTools = []string{
 // official suite.
 const officialEnough = 3
 
-// ordinaryWords are tool names that do not identify a tool, because they are ordinary words: a tool
-// called log may show the log of a repository.
+// ordinaryWords are tool names that do not identify a tool, because they are ordinary words. For
+// example, a tool called log may show the log of a repository.
 var ordinaryWords = []string{"log", "fail", "content", "add", "distance"}
 
 // ordinaryEnough is how many tools named by ordinaryWords a server must offer

@@ -127,8 +127,8 @@ func collectText(into *[]string, pointer string) func(jsontext.Value) {
 	}
 }
 
-// afterUnansweredTime is how long the client waits for a list after another got no response: a
-// server that loses all responses must not cost the whole timeout for each list.
+// afterUnansweredTime is how long the client waits for a list after another got no response. It is
+// short, so that a server that loses all responses does not cost the whole timeout for each list.
 const afterUnansweredTime = 2 * time.Second
 
 var errOtherUnanswered = errors.New("another list got no response, so the client stopped waiting for this one")

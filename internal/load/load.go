@@ -99,7 +99,8 @@ func (r *run) work(ctx context.Context, worker int) {
 	}
 }
 
-// runSession runs one session and judges it. sign is the unique string of the session.
+// runSession runs one session and judges it. The argument sign is a string that only this session
+// sends.
 func (r *run) runSession(ctx context.Context, sign string, requests int, pace *pace) {
 	o := client.Options{Revision: r.Revision, Timeout: time.Minute, StartTimeout: time.Minute}
 	answers := client.NewAnswers(client.AllCapabilities(r.Revision))
@@ -184,9 +185,9 @@ type pace struct {
 	every time.Duration
 }
 
-// newPace returns the pace of a worker. from is the start of the test, at which the first worker
-// starts; the others follow one after another. rate is the number of requests per second of all
-// workers together; zero means no limit.
+// newPace returns the pace of a worker. The argument from is the start of the test, at which the
+// first worker starts; the others follow one after another. rate is the number of requests per
+// second of all workers together; zero means no limit.
 func newPace(from time.Time, rate float64, workers, worker int) *pace {
 	if rate <= 0 {
 		return &pace{}

@@ -58,8 +58,8 @@ func requestOperation(method string, params map[string]any) operation {
 	}}
 }
 
-// callOperation returns an operation that calls a tool. If the parameter returns is true, the
-// result must contain the sign.
+// callOperation returns an operation that calls a tool. If returns is set, the result must contain
+// the sign of the session.
 func callOperation(tool string, arguments func(sign string) map[string]any, returns bool) operation {
 	return operation{"the tool " + tool, 1, func(ctx context.Context, c *client.Conversation, sign string) string {
 		r := c.Do(ctx, spec.MethodToolsCall, callParams(tool, arguments(sign), sign))

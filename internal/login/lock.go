@@ -14,11 +14,11 @@ const (
 	lockPoll = 50 * time.Millisecond
 )
 
-// lock prevents two processes from renewing a login concurrently: an authorization server may treat
-// the second use of a refresh token as a theft, and revoke the grant (OAuth 2.1, section 4.3.1). It
-// waits for another process at most lockTime, and then returns without a lock. It does not wait if
-// the lock file does not exist and can't be created. The result release is never nil; it removes
-// the lock file if this call created it.
+// lock prevents two processes from renewing a login concurrently, because an authorization server
+// may treat the second use of a refresh token as a theft, and revoke the grant (OAuth 2.1, section
+// 4.3.1). It waits for another process at most lockTime, and then returns without a lock. It does
+// not wait if the lock file does not exist and can't be created. The result release is never nil;
+// it removes the lock file if this call created it.
 func (s Store) lock(ctx context.Context, l *Login) (release func()) {
 	path := s.path(l.Server, l.Name) + ".lock"
 	for begin := time.Now(); time.Since(begin) < lockTime && ctx.Err() == nil; {

@@ -53,8 +53,8 @@ type renewer struct {
 	login  *Login
 }
 
-// renewing serializes renewals: some refresh tokens can be used only once, and a run may have
-// several sources for the same login.
+// renewing serializes renewals, because some refresh tokens can be used only once, and a run may
+// have several sources for the same login.
 var renewing sync.Mutex
 
 // Token returns the token in the store if another source or process has renewed it. Otherwise it

@@ -48,7 +48,8 @@ func Find(folder string) (*Suite, error) {
 }
 
 // Command returns the command that runs the suite on a server. results is the folder for its
-// results; if results is empty, they are not kept. more has further arguments of the suite.
+// results; if results is empty, they are not kept. The argument more holds further arguments of the
+// suite.
 func (s *Suite) Command(ctx context.Context, url, results string, more ...string) *exec.Cmd {
 	args := append([]string{s.script, "server", "--url", url}, more...)
 	if results != "" {

@@ -181,8 +181,8 @@ func (b *receivedBody) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// read reads bytes and records them. A body with a Content-Length ends with its last byte: the
-// client may send its next message before EOF is read.
+// read reads bytes and records them. A body with a Content-Length ends with its last byte, because
+// the client may send its next message before EOF is read.
 func (b *receivedBody) read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	b.left -= int64(n)

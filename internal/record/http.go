@@ -28,7 +28,8 @@ const (
 	// MaxSessions bounds the sessions that are recorded. Later ones are only passed on.
 	MaxSessions = 100
 	// idleTime is how long an unused connection to the server is kept. It is shorter than the idle
-	// timeout of servers: a POST would be lost if the server closed the connection at that moment.
+	// timeout of servers, because a POST would be lost if the server closed the connection at that
+	// moment.
 	idleTime = 2 * time.Second
 	endTime  = 2 * time.Second  // how long exchanges may take to end when the proxy stops
 	headTime = 30 * time.Second // how long a client may take to send the head of a request

@@ -56,8 +56,8 @@ type Secrets struct {
 
 // finders holds the finders for a set of secrets.
 type finders struct {
-	// all finds every secret. distinct finds only those that are not plain words or numbers:
-	// a report may itself contain a word such as "warning".
+	// all finds every secret. distinct finds only those that are not plain words or numbers,
+	// because a report may itself contain a word such as "warning".
 	all, distinct *finder
 }
 
@@ -261,8 +261,8 @@ func spellings(secret string) []pattern {
 	return out
 }
 
-// nestedBase64 returns the base64 of encoded spellings of a text: a file in base64 may contain a
-// secret in base64, hexadecimal, a URL or JSON.
+// nestedBase64 returns the base64 of encoded spellings of a text, because a file in base64 may
+// contain a secret in base64, hexadecimal, a URL or JSON.
 func nestedBase64(text string) []string {
 	inner := encodedSpellings(text)
 	quoted, _ := json.Marshal(text) // with <, > and & escaped

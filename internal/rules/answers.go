@@ -117,8 +117,8 @@ func (s *Session) inFlightWith(req *Request) *Request {
 	return nil
 }
 
-// looksLike reports whether two ids are equal to a server that ignores the type or the sign, or
-// that rounds large numbers.
+// looksLike reports whether two ids are equal to a server that ignores the type or the sign of an
+// id, or that rounds large numbers.
 func looksLike(a, b wire.ID) bool {
 	bare := func(id wire.ID) string { return strings.TrimLeft(strings.Trim(id.Raw(), `"`), "-") }
 	x, y := bare(a), bare(b)

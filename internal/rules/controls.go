@@ -16,7 +16,8 @@ type Control struct {
 	// Fallback selects the requests to compare with if Matches selects none; it may be nil.
 	Fallback func(req *Request) bool
 	// ByName is set if the odd part is a name. The ordinary request then need not be served: if the
-	// server refuses the two requests in different ways, it knows the name in the ordinary one.
+	// server refuses the odd and the ordinary request in different ways, it knows the name in the
+	// ordinary one.
 	ByName bool
 }
 

@@ -198,7 +198,7 @@ func (d *dispatcher) handlersOf(topic Topic) []handler {
 }
 
 // topicOfReceived returns the topic of a message of the server. Responses that match no request
-// have no topic: they can be classified only at the end.
+// have no topic, because they can be classified only at the end.
 func (d *dispatcher) topicOfReceived(e *transcript.Event, m *wire.Message) (Topic, *Observation, bool) {
 	s, obs := d.session, &Observation{Event: e, Message: m}
 	switch {

@@ -9,7 +9,8 @@ import (
 // A Disruption is a message of the client that may name something unknown to the server: a
 // cancellation, progress, or a response to a request that the server has cancelled. The disruption
 // lasts until a later ping is answered or the client sends another request. If the server ends or
-// stops responding in that time, the rules on disruptions judge that, not those on requests.
+// stops responding in that time, the rules on disruptions report it, and the rules on requests do
+// not.
 type Disruption struct {
 	Event   *transcript.Event
 	Message *wire.Message

@@ -11,7 +11,8 @@ import (
 )
 
 // shape describes the malformation of a line of the server's output. Each malformed line has one
-// shape, so that it belongs to one requirement: a banner is not also a line that fails to parse.
+// shape, so that it belongs to one requirement. For example, a banner does not also count as a line
+// that fails to parse.
 type shape int
 
 const (
@@ -30,8 +31,8 @@ type reading struct {
 	shape  shape
 	events []*transcript.Event // the lines, at least one
 	batch  bool
-	// messages are those that could be found, even in malformed lines: a response in a malformed
-	// line is still a response.
+	// messages are those that could be found, even in malformed lines, because a response in a
+	// malformed line is still a response.
 	messages []*wire.Message
 
 	// line and message are the backing arrays of events and messages if each has one element, as

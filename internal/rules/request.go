@@ -35,8 +35,8 @@ type Request struct {
 	// excusable is set if illegal messages of the client may be the reason why the request is
 	// overdue.
 	excusable bool
-	// disrupted is set if the request has no response, but a disruption may be the reason. Rules on
-	// disruptions then judge that.
+	// disrupted is set if the request has no response, but a disruption (see Disruption) may be the
+	// reason. The rules on disruptions then report it.
 	disrupted bool
 	// burst is the number of its burst: the requests that the client sent before anything else
 	// happened have the same number.

@@ -194,10 +194,11 @@ func (s *Session) noteStatelessResult(req *Request, m *wire.Message) {
 
 // isRefusal reports whether m is an error in an HTTP response whose status refuses the POST, so
 // that the error says nothing about the request itself: the session may be over, or the origin not
-// allowed. In the handshake era, every 4xx or 5xx status does that, because no JSON-RPC error
-// requires such a status. In the stateless era, only a status that may refuse the client does, such
-// as 403. isRefusal also returns true for an error without the id of a posted request, if the
-// status is 4xx or 5xx or no request was posted: such an error is judged together with its status.
+// allowed. In the handshake era, every 4xx or 5xx status refuses the POST, because no JSON-RPC
+// error requires such a status. In the stateless era, only a status that may refuse the client,
+// such as 403, refuses the POST. isRefusal also returns true for an error without the id of a
+// posted request, if the status is 4xx or 5xx or no request was posted: such an error is judged
+// together with its status.
 func (s *Session) isRefusal(e *transcript.Event, m *wire.Message) bool {
 	x := s.Exchanges().Of(e)
 	if x == nil || e.Stream != nil || !m.IsError() {

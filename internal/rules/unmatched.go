@@ -177,8 +177,8 @@ func (u *unmatchedResponses) isTooEarly(e *transcript.Event) bool {
 }
 
 // attributeExtras looks for second and later responses to a request that were meant for another
-// message: a server may change an id into that of another request. It moves them from the request
-// to the unmatched responses.
+// message, because a server may change an id into that of another request. It moves them from the
+// request to the unmatched responses.
 func (u *unmatchedResponses) attributeExtras() {
 	for _, req := range u.requests.client {
 		for i := min(len(req.Responses), maxUnmatched) - 1; i > 0; i-- {
@@ -224,8 +224,8 @@ func (u *unmatchedResponses) intendedRequest(e *transcript.Event, m *wire.Messag
 }
 
 // hasUnansweredBatch reports whether some request of a batch that the client sent before e has no
-// response. A legal batch may be refused as a whole: the cases that send batches judge whether
-// they are served.
+// response. A legal batch may be refused as a whole. Whether batches are served is judged by the
+// cases that send them.
 func (u *unmatchedResponses) hasUnansweredBatch(e *transcript.Event) bool {
 	return slices.ContainsFunc(u.requests.client, func(req *Request) bool {
 		return req.batched && req.Event.Seq < e.Seq && len(req.Responses) == 0

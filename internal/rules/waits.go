@@ -8,7 +8,8 @@ import (
 )
 
 // Waits records how the client's waits for responses ended, and which requests are overdue as a
-// result: a response was due, and nothing that the client did explains why none came.
+// result. A request is overdue if a response was due, and nothing that the client did explains why
+// none came.
 type Waits struct {
 	// abandoned are the positions of the messages whose responses the client stopped waiting for.
 	abandoned map[int]bool

@@ -248,8 +248,8 @@ func (t *schemaType) hasRequired(v []byte) bool {
 	return true
 }
 
-// valueOf returns the value of a member of object v: the last one if the name occurs twice,
-// nil if there is none.
+// valueOf returns the value of a member of object v: the last one if the name occurs twice, or nil
+// if v has no such member.
 func valueOf(v []byte, wanted string) []byte {
 	if kindOf(v) != '{' {
 		return nil

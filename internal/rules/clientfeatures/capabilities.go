@@ -241,7 +241,8 @@ func judgeSamplingTools(s *rules.Session, obs *rules.Observation, out *rules.Rep
 }
 
 // judgeIncludeContext judges the includeContext of a sampling request. It reports at most one
-// deviation: a missing declaration is more severe than the use of a discouraged value.
+// deviation. A missing declaration is reported rather than the use of a discouraged value, because
+// it is more severe.
 func judgeIncludeContext(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	if !isDeclarationKnown(s, obs) || !s.ClientDeclares(obs.Request, "sampling") {
 		return

@@ -110,9 +110,9 @@ type earlyCompletion struct {
 }
 
 // firstUnknownElicitation returns the position of the first request that may have required a URL
-// elicitation in an error that the client did not see: a cancelled request may have no response,
-// and the result of a task may never be fetched. If there is no such request, it returns
-// math.MaxInt.
+// elicitation in an error that the client did not see. Such a request was cancelled, has no
+// response, or became a task, whose result may never be fetched. If there is no such request, it
+// returns math.MaxInt.
 func firstUnknownElicitation(s *rules.Session) int {
 	for _, req := range s.ClientRequests() {
 		if req.IsCancelled() || len(req.Responses) == 0 || req.Succeeded() && wire.At(req.Responses[0].Member("result"), "/task") != nil {

@@ -154,9 +154,9 @@ type deliveredUpdates struct {
 	announced     []resourceUpdate
 }
 
-// resourceReads tracks the reads of one resource: the last one, whether it equalled the one before,
-// and the changes after that. A read itself may change the contents, so a change counts only after
-// two reads with equal contents.
+// resourceReads tracks the reads of one resource: the last read, whether its contents equalled
+// those of the read before, and the changes after that. A read itself may change the contents, so a
+// change counts only after two reads with equal contents.
 type resourceReads struct {
 	uri     string
 	last    *rules.Observation

@@ -65,8 +65,8 @@ func (l subscription) grants(member, uri string) bool {
 }
 
 // openDuring returns a subscription to a type of notification that was open between two positions:
-// it was acknowledged before the first and had not ended by the second. It returns false if there
-// is none.
+// it was acknowledged before the first position and had not ended by the second. It returns false
+// if there is no such subscription.
 func (l *subscriptions) openDuring(member, uri string, from, to int) (subscription, bool) {
 	for _, s := range l.all {
 		if s.ack.Event.Seq < from && s.endPosition() > to && s.grants(member, uri) {

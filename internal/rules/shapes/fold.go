@@ -123,8 +123,8 @@ func (t *compiledTable) examine(s *rules.Session, obs *rules.Observation) *exami
 	return rules.MemoResult(s, obs.Message, resultKey{requestMethod(obs)}, examine)
 }
 
-// noteOtherError records that the server did not misuse the code of errors that require an
-// elicitation: the error has another code.
+// noteOtherError records, for an error with another code, that the server did not misuse the code
+// of errors that require an elicitation.
 func noteOtherError(obs *rules.Observation, out *rules.Reporter) {
 	if obs.Request != nil && obs.Message.IsError() {
 		if _, ok := obs.Message.ErrorCode(); ok {

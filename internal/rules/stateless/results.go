@@ -40,8 +40,8 @@ func resultRules() []rules.Rule {
 // serverInfoAt is the pointer to the server's name and version in a result.
 var serverInfoAt = spec.MetaPointer(spec.MetaServerInfo)
 
-// hasOlderForm reports whether a result has nothing that 2026-07-28 adds to results. That is
-// one mistake, which the rule on resultType reports.
+// hasOlderForm reports whether a result has nothing that 2026-07-28 adds to results. Such a result
+// is one mistake, which the rule on resultType reports.
 func hasOlderForm(obs *rules.Observation) bool {
 	return obs.Message.ResultAt("/resultType") == nil && !hasHints(obs) && obs.Message.ResultAt(serverInfoAt) == nil
 }

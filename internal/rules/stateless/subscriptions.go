@@ -98,8 +98,8 @@ type subscription struct {
 	sinceCancelled, sinceSent roundTrips
 }
 
-// roundTrips counts consecutive requests, each sent after the response to the one before. See
-// package utilities.
+// roundTrips counts consecutive requests, each of which was sent after the response to the request
+// before it. The type of the same name in package utilities says why.
 type roundTrips struct{ after, n int }
 
 func (t *roundTrips) note(obs *rules.Observation) {
@@ -191,8 +191,8 @@ func (f *subscriptions) subscriptionOf(s *rules.Session, obs *rules.Observation)
 	return nil, false
 }
 
-// showWrongID makes a deviation show the subscriptionId of a message; within is the pointer to the
-// message's params or result, right the id of the request.
+// showWrongID makes a deviation show the subscriptionId of a message; The argument within is the
+// pointer to the message's params or result, and right is the id of the request.
 func showWrongID(d *verdict.Deviation, id, right wire.ID, within string) {
 	d.Seen, d.Pointer = "the subscriptionId "+rules.Excerpt(id.Raw())+" for the request with the id "+rules.Excerpt(right.Raw()), within+spec.MetaPointer(spec.MetaSubscriptionID)
 }

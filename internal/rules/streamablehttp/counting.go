@@ -5,8 +5,8 @@ import "strconv"
 const (
 	// minSequential is the number of consecutive ids that must count up to rule out chance.
 	minSequential = 3
-	// maxStep is the maximum difference of consecutive ids: other clients of the server may get
-	// ids in between.
+	// maxStep is the maximum difference of consecutive ids. It is more than 1, because other
+	// clients of the server may get ids in between.
 	maxStep = 1000
 )
 

@@ -57,7 +57,7 @@ func (v *view) judgeEarlyEnd(x *exchange, out *rules.Reporter) {
 		At:        positionsOf(x.Request, x.Sent, x.Response, x.End),
 	}
 	// In revisions without the requirement noEarlyClose, the client may resume a stream that has
-	// event ids. If the client did not do that, a missing response shows nothing.
+	// event ids. If the client did not resume the stream, a missing response shows nothing.
 	mayPoll := !out.Judges(noEarlyClose)
 	switch {
 	case mayPoll && missing == 0:

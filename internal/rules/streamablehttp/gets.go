@@ -107,8 +107,8 @@ const (
 	maxSlowdown = 10
 )
 
-// judgeUnanswered judges a GET without a response while the server answers later requests: the
-// client can't know that there is a stream.
+// judgeUnanswered judges a GET without a response while the server answers later requests. Without
+// the response, the client can't know that there is a stream.
 func (v *view) judgeUnanswered(x *exchange, out *rules.Reporter) {
 	until := v.end
 	if x.End != nil {
@@ -286,8 +286,8 @@ func (v *view) hasRetryUpTo(x *exchange) bool {
 	})
 }
 
-// isTakenOver reports whether the client opened another GET stream while x was open: a server may
-// close x for that without notice.
+// isTakenOver reports whether the client opened another GET stream while x was open. A server may
+// then close x without notice.
 func (v *view) isTakenOver(x *exchange) bool {
 	for _, y := range v.all {
 		if y != x && y.Method() == "GET" && y.session == x.session && y.Request.Seq > x.Request.Seq && y.Request.Seq < x.End.Seq {

@@ -215,8 +215,8 @@ func (v *view) judgeJSONBody(x *exchange, out *rules.Reporter) {
 	found(summary, positionsOf(x.Request, x.Sent, x.Response, e))
 }
 
-// judgeBatchResponse judges whether the JSON body for a batch has all responses: they can come
-// nowhere else.
+// judgeBatchResponse judges whether the JSON body for a batch has all responses, because they can
+// come nowhere else.
 func judgeBatchResponse(x *exchange, out *rules.Reporter) {
 	if !x.Sent.Frame.Batch || len(x.Body) != 1 || x.Body[0].IsCut() || !x.Body[0].Frame.IsReadable() || x.errorIn() != nil {
 		return

@@ -299,8 +299,8 @@ func judgeBroadcasts(v *view, out *rules.Reporter) {
 }
 
 // hasOtherOpenStream reports whether another stream of the session was open at a position. The
-// later of the two must have been requested when the earlier one was open: whether the responses to
-// a burst of requests overlap is chance.
+// later of the two must have been requested when the earlier one was open, because it is chance
+// whether the responses to requests that were sent together overlap.
 func (v *view) hasOtherOpenStream(x *exchange, at int) bool {
 	for _, y := range v.all {
 		if y != x && y.session == x.session && y.isOpenAt(at) && (x.isOpenAt(y.Request.Seq) || y.isOpenAt(x.Request.Seq)) {

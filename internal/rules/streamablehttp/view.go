@@ -278,8 +278,8 @@ func positionsOf(events ...*transcript.Event) []int {
 func (x *exchange) positions() []int { return positionsOf(x.Request, x.Sent, x.Response) }
 
 // isAmbiguousStatus reports whether no requirement here covers the reasons for a status: the status
-// is 0, because none came, or it is a redirect, refuses the client as such, or may come from an
-// HTTP server in front.
+// is 0, because no response came; or it is a redirect, refuses the client whatever the request, or
+// may come from an HTTP server in front of the MCP server.
 func isAmbiguousStatus(status int) bool {
 	return status == 0 || status/100 == 3 || transcript.IsAmbiguousStatus(status)
 }

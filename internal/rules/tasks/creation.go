@@ -115,8 +115,8 @@ const slowCall = 250 * time.Millisecond
 
 // judgeImmediateCreation compares the response time with that of an equal call without a task. A
 // task was created late if all of these hold: its creation took nearly as long, the task had ended
-// by the first query, and a request sent after the call was answered long before the call. Without
-// the last condition, the whole server or the machine may have been busy.
+// by the first query, and a request sent after the call was answered long before the call. If the
+// last condition does not hold, the whole server or the machine may have been busy.
 func (l *ledger) judgeImmediateCreation(c *call, out *rules.Reporter) {
 	plain := l.shortestTimeWithoutTask(c)
 	if plain < slowCall || c.task == nil {

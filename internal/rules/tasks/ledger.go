@@ -227,8 +227,8 @@ func (l *ledger) noteObservation(id string, ok bool, e *transcript.Event, q *tas
 	t.observations = append(t.observations, &observation{e, q, object, status})
 }
 
-// isAfter reports whether the observation was certainly made after event e: it was requested
-// after e, or a whole exchange lies between the two.
+// isAfter reports whether the observation was certainly made after event e: it was requested after
+// e, or a request was sent and answered between e and the observation.
 func (l *ledger) isAfter(e *transcript.Event, v *observation) bool {
 	if v.query != nil {
 		return v.query.request.Event.Seq > e.Seq

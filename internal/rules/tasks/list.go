@@ -46,7 +46,7 @@ func listRules() []rules.Rule {
 }
 
 // isRefusedAltogether reports whether the server refused every tasks/list as an unknown method.
-// That deviates from tasks.list-capability, and shows nothing about cursors.
+// Such a refusal breaks tasks.list-capability, and shows nothing about cursors.
 func isRefusedAltogether(lists []*taskRequest) bool {
 	for _, q := range lists {
 		if code, _ := q.errorCode(); spec.Code(code) != spec.CodeMethodNotFound {

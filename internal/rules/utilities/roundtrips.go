@@ -9,9 +9,9 @@ import (
 )
 
 // roundTrips counts the round trips since a point in the conversation: consecutive requests, each
-// sent after the response to the one before. A response to a request sent after a message shows
-// that the server has read that message. A concurrent server may still have earlier messages in
-// transit; after a second round trip, those have arrived too.
+// of which was sent after the response to the request before it. A response to a request sent after
+// a message shows that the server has read that message. A concurrent server may still have earlier
+// messages in transit; after a second round trip, these messages have arrived too.
 type roundTrips struct {
 	after int // the position after which the next request has to be sent
 	n     int
@@ -34,9 +34,9 @@ func (t *roundTrips) note(obs *rules.Observation) {
 // directions.
 func hasOrderedTransport(s *rules.Session) bool { return s.Transport == spec.Stdio }
 
-// isInOrder reports whether an event after the response to a request was sent after that
-// response. Over Streamable HTTP only the request's own stream shows that; a resumed stream may
-// repeat earlier messages.
+// isInOrder reports whether an event after the response to a request was sent after that response.
+// Over Streamable HTTP only the request's own stream shows the order of messages; a resumed stream
+// may repeat earlier messages.
 func isInOrder(s *rules.Session, req *rules.Request, answer, e *transcript.Event) bool {
 	switch s.Transport {
 	case spec.Stdio:
