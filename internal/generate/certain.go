@@ -16,7 +16,8 @@ import (
 type certainChoices struct {
 	every bool // generate all members of objects that can be generated, not only the required ones
 	last  bool // use the last of several values that a schema names, not the first
-	// agrees is for the forms of elicitation: booleans are true, and arrays have an element.
+	// agrees is set for the forms of elicitations. Then booleans are true, and arrays have an
+	// element.
 	agrees bool
 }
 

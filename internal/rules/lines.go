@@ -87,7 +87,7 @@ type lineReader struct {
 	readings map[*transcript.Event]*reading
 
 	afterHeader bool // the last line was a header, so a blank line now belongs to it
-	// A value that is not complete yet.
+	// open are the lines of a value that is not complete yet.
 	open []*transcript.Event
 	text wire.MultilineJSON
 }

@@ -67,7 +67,7 @@ func judgeKnownVersion(s *Session, out *Reporter) {
 }
 
 // judgeVersionRespected looks for protocol features of later revisions. Extra members of objects
-// are not among them: each revision permits them. Arrays (batches) are judged under
+// are not among them, because each revision permits such members. Arrays (batches) are judged under
 // base.batch-not-emitted.
 func judgeVersionRespected(s *Session, e *transcript.Event, m *wire.Message, out *Reporter) {
 	if s.Initialize == nil || !s.Initialize.Succeeded() || s.Revision().Era() != spec.Handshake {

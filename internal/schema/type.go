@@ -108,8 +108,8 @@ func with(parts ...part) group {
 func req(name string, t *schemaType) member { return member{name: name, typ: t, required: true} }
 func opt(name string, t *schemaType) member { return member{name: name, typ: t} }
 
-// since returns m, limited to revision r and later ones. until returns it, limited to revision r
-// and earlier ones.
+// since returns m, limited to revision r and later ones. The method until returns m, limited to
+// revision r and earlier ones.
 func (m member) since(r spec.Revision) member { m.span.first = r; return m }
 func (m member) until(r spec.Revision) member { m.span.last = r; return m }
 

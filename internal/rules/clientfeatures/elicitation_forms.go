@@ -105,7 +105,7 @@ func formFields(obs *rules.Observation) ([]field, bool) {
 
 var webAddress = lazyregexp.New(`(?i)\bhttps?://[^\s"'<>)\]]+`)
 
-// inviting matches text that sends its reader to the link after it.
+// inviting matches text that asks its reader to open the link after it.
 var inviting = lazyregexp.New(`(?i)\b(visit|click|open|follow|go to|navigate to|browse to|log in at|sign in at)\b[^.!?]{0,60}$`)
 
 // judgeLinks reports web addresses in the message of a form and in the strings that its fields
