@@ -279,7 +279,7 @@ func (m *maker) addRequestWithID(conversation int, v jsontext.Value) {
 		break
 	}
 	method := rapid.SampledFrom(m.requests).Draw(m.t, "method")
-	m.addFence(conversation) // if a response has a wrong id, the fence (a later request) shows to which request the response belongs
+	m.addFence(conversation) // if a response has a wrong id, the fence shows to which request the response belongs
 	m.addRequestAs(conversation, id, method, m.offer.drawParams(m.t, method))
 	m.awaitLast()
 }
