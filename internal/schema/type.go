@@ -142,8 +142,7 @@ func list(t *schemaType) *schemaType { return &schemaType{form: arrayForm, elem:
 // enum returns a string type that permits only the given values.
 func enum(w ...string) *schemaType { return &schemaType{form: stringForm, enum: w} }
 
-// either returns a type that uses the first of the types that accepts the value's
-// JSON type.
+// either returns a union: a value is judged by the first of the types that accepts its JSON type.
 func either(t ...*schemaType) *schemaType { return &schemaType{form: unionForm, alternatives: t} }
 
 // tagged returns an object type whose member tag selects the case.

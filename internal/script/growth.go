@@ -12,8 +12,8 @@ import (
 
 // Growth holds measurements of a server's memory while the client repeats one request in one
 // conversation. At first the client only sends the request, until the memory is steady. Then it
-// cancels each request in the same write. At the end it sends the request without cancellations
-// again.
+// writes each request together with its cancellation. At the end it sends the request without
+// cancellations again.
 type Growth struct {
 	Plain, Cancelled, After []Window
 	// First is the position of the first cancelled request or, if none was cancelled, of the first

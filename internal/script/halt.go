@@ -16,7 +16,7 @@ import (
 // finishes. That is a single fault: the first request without a response shows it, and the missing
 // responses to later requests follow from it. The method of the first one does not matter, because
 // after it even a ping gets no response. A tool call is different, because it may take any time;
-// see the discount held-up.
+// see the discount "held-up" in internal/discount.
 
 const (
 	// stuckAfter is how long the server must send no response, after a request that timed out,
@@ -95,7 +95,7 @@ func (l *liveConversation) unansweredFrom() int {
 }
 
 // cancelAuthorRequests cancels the pending requests that run code of the server's author, except
-// tasks. It also leaves out the request to which the parameter but points, which may be nil.
+// tasks. It also spares the request that the argument but points to; but may be nil.
 func (r *runner) cancelAuthorRequests(l *liveConversation, but *request) {
 	for i := range l.sentRequests {
 		a := &l.sentRequests[i]
@@ -111,9 +111,9 @@ func (r *runner) cancelAuthorRequests(l *liveConversation, but *request) {
 }
 
 // confirmHalt waits for the rest of the timeout of request a if the server seems stuck, and reports
-// whether neither a nor any later request got a response. It then records the missing response,
-// unless a is known to hang the server. Do not cancel a before that, because a cancelled request
-// expects no response.
+// whether that request and all later ones got no response. If so, it records the missing response,
+// unless the request is known to hang the server. Call it before cancelling the request, because a
+// cancelled request expects no response.
 func (r *runner) confirmHalt(l *liveConversation, a *request) bool {
 	l.readEvents(l.c.Record.From(l.at))
 	seq, ok := l.positionOf(a.id)
@@ -204,9 +204,9 @@ func (c *Conversation) attributeToHungRequest() {
 
 // firstHanging returns as hung the first request that expects a response and has none, provided
 // that no later request has a response; otherwise hung is nil. A request expects no response if it
-// was cancelled, has an invalid id, or shares a line or an id with others. The first request of
-// that kind that has no response and precedes hung is returned as before, which is nil if there is
-// none.
+// was cancelled, has an invalid id, or shares a line or an id with others. The result before is the
+// first request that precedes hung, has no response and expects none; it is nil if there is no such
+// request.
 func firstHanging(d *transcript.Dialogue) (before *wire.Message, hung *transcript.Event) {
 	for _, r := range d.TrailingUnanswered() {
 		id := r.Message.ID

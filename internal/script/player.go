@@ -163,7 +163,7 @@ func (r *runner) awaitRateLimit() {
 
 // endConversation ends the conversation with the given number, if it is open, and adds it to the
 // playback. Before that it waits for pending requests, see settle. If half a line may have been
-// written, it leaves out the events, so that no failure after that is reported.
+// written, it adds the conversation without its events, so that no failure after that is reported.
 func (r *runner) endConversation(on int) {
 	l := r.live[on]
 	if l == nil {

@@ -14,8 +14,8 @@ import (
 
 // FromRecord converts a recorded conversation to scripts that may reproduce a finding, the shortest
 // first: with the messages that the evidence shows, with those sent since the last case began, and
-// with all messages. None goes beyond the evidence, whose positions are in at. The caller must try
-// which script works.
+// with all messages. None goes beyond the last event of the evidence, whose positions are in the
+// argument at. The caller must try which script works.
 func FromRecord(events []*transcript.Event, at []int, rev spec.Revision) []Script {
 	last := len(events) - 1
 	if len(at) > 0 {
@@ -72,7 +72,7 @@ func shownRequests(events []*transcript.Event, evidence []int) map[int]bool {
 }
 
 // operationsBetween returns operations that send the client's messages from one position to
-// another, both included, except those for which the function with returns false. It omits the
+// another, both included, except those whose position the filter with rejects. It also omits the
 // handshake and the client's responses, because a replay produces its own, and cancellations of
 // requests that it omits.
 func operationsBetween(events []*transcript.Event, from, to int, with func(at int) bool) []Operation {

@@ -194,8 +194,8 @@ func Accept(r *verdict.Report) {
 // version matches a release; its groups are the numbers to compare.
 var version = lazyregexp.New(`^(\d{1,6})\.(\d{1,6})\.(\d{1,6})$`)
 
-// versionOf returns the numbers of a release such as 1.2.3. It returns nil for
-// anything else, because no golden covers a build between two releases.
+// versionOf returns the numbers of a release such as 1.2.3. It returns nil for anything else,
+// because no golden file (see SDK.Goldens) covers a build between two releases.
 func versionOf(text string) []int {
 	var out []int
 	if m := version.FindStringSubmatch(text); m != nil {

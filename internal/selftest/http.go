@@ -18,9 +18,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/reference-server/faults"
 )
 
-// overHTTP dials the reference server in this process over HTTP. If lasting is
-// set, one server serves all links, as real servers do. Otherwise each link has
-// a new server, so that a fault starts afresh, as over stdio.
+// overHTTP dials the reference server in this process over HTTP. If lasting is set, one server
+// serves all links (connections), as real servers do. Otherwise each link gets a new server, so
+// that a fault starts afresh, as over stdio.
 type overHTTP struct {
 	ctx     context.Context
 	fault   faults.Fault
@@ -38,7 +38,7 @@ type overHTTP struct {
 func (d *overHTTP) Transport() spec.Transport { return d.over }
 
 // sharedServer dials one server that keeps running and serves all links, except those of the
-// dialers that Fresh returns.
+// dialers that FreshDialer returns.
 type sharedServer struct{ *overHTTP }
 
 // FreshDialer implements transport.Sharer.
@@ -50,8 +50,8 @@ func (d sharedServer) FreshDialer() (fresh transport.Dialer, stop func()) {
 // IsLimitedToOne implements transport.Sharer.
 func (sharedServer) IsLimitedToOne() bool { return false }
 
-// Endings implements transport.Sharer. A server in this process ends only with
-// the process, so there are none.
+// Endings implements transport.Sharer. A server in this process ends only with the process, so
+// there are no endings.
 func (sharedServer) Endings() []transport.Ending { return nil }
 
 // Dial implements transport.Dialer.

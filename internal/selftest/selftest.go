@@ -97,8 +97,8 @@ type Options struct {
 	Command []string
 	// Each is called with the result of each row, never concurrently.
 	Each func(Result, Progress)
-	// Again is called before each retry, with its number, from 1, and the number of rows to
-	// retry. It may be called concurrently.
+	// Again is called before each retry, with the number of the retry, counted from 1, and the
+	// number of rows to retry. It may be called concurrently.
 	Again func(n, of int)
 
 	starts *atomic.Int64
@@ -194,8 +194,9 @@ func (o *Options) runAll(ctx context.Context, jobs []job, m *Matrix) {
 }
 
 // shuffled returns the indices of the jobs in an order that changes little when faults are added.
-// Neighbours in the table of faults are alike: in its order, rows that only wait for a response
-// would run together and leave the machine idle, and rows that only compute would overload it.
+// Neighbours in the table of faults are alike. If the rows ran in the order of the table, those
+// that only wait for a response would run together and leave the machine idle, and those that only
+// compute would overload it.
 func shuffled(jobs []job) []int {
 	keys, order := make([]uint64, len(jobs)), make([]int, len(jobs))
 	for i, j := range jobs {

@@ -53,13 +53,13 @@ func IsNotification(method string) bool {
 }
 
 // MayRequireInput reports whether a result of the method may require input from the client. Such
-// results exist from 2026-07-28 on: basic/patterns/mrtr.
+// results exist from 2026-07-28 on (page basic/patterns/mrtr).
 func MayRequireInput(method string) bool {
 	return method == MethodToolsCall || method == MethodPromptsGet || method == MethodResourcesRead
 }
 
 // FilterMember returns the member of a subscription's filter that requests the notification, or ""
-// if subscriptions do not deliver it: basic/patterns/subscriptions of 2026-07-28.
+// if subscriptions do not deliver it (page basic/patterns/subscriptions of 2026-07-28).
 func FilterMember(notification string) string {
 	switch notification {
 	case MethodToolsChanged:

@@ -11,8 +11,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// A Case is one active check: it provokes a server and reports what it
-// observed.
+// A Case is one active check: it sends messages that provoke reactions of the server, and reports
+// what it observed.
 type Case struct {
 	// ID is a dotted name, usually area.what-is-checked, which never changes.
 	ID string
@@ -31,7 +31,7 @@ type Case struct {
 	// over others; "" means no limit.
 	OnlyOver spec.Transport
 	// Revisions lists the revisions in which the case may run. If it is empty, the case runs in
-	// every revision that has one of the requirements that the case judges or provokes.
+	// every revision that has one of the requirements in Requirements or Provokes.
 	Revisions []spec.Revision
 	// SharesConversation reports whether the case leaves the conversation as it found it, so that
 	// other cases can use the same conversation.
@@ -70,7 +70,8 @@ type Case struct {
 	// Races are the orders of messages that the case plays, each with its
 	// permitted outcomes.
 	Races []Race
-	// Run provokes and judges. The context ends when the case's time is over.
+	// Run provokes the server and judges its reactions. The context ends when the case's time is
+	// over.
 	Run func(ctx context.Context, t *T)
 }
 
@@ -102,9 +103,9 @@ func (r Rounds) Over(t spec.Transport) int {
 	return r.HTTP
 }
 
-// Area returns the area of the specification that the case belongs to: the first word of its id
-// or, if that is not an area, the first area among the first words of the requirements that it
-// judges or provokes. If there is none, it returns the first word of the id.
+// Area returns the area of the specification that the case belongs to: the first word of its id or,
+// if that is not an area, the first area among the first words of its Requirements and Provokes. If
+// there is none, it returns the first word of the id.
 func (c *Case) Area() string {
 	for _, id := range slices.Concat([]string{c.ID}, c.Requirements, c.Provokes) {
 		if area := spec.AreaOf(id); slices.Contains(spec.Areas(), area) {
@@ -120,8 +121,8 @@ func (c *Case) SpoilsServers(e spec.Era) bool {
 	return c.SpoilsServer || c.SpoilsSession && e == spec.Handshake
 }
 
-// AppliesTo reports whether the case has something to judge, or to provoke, in
-// revision r over transport t.
+// AppliesTo reports whether the case, or a rule on its traffic, has something to judge in revision
+// r over transport t.
 func (c *Case) AppliesTo(r spec.Revision, t spec.Transport) bool {
 	if len(c.Revisions) > 0 && !slices.Contains(c.Revisions, r) {
 		return false
@@ -132,8 +133,8 @@ func (c *Case) AppliesTo(r spec.Revision, t spec.Transport) bool {
 	})
 }
 
-// ProvokesAny reports whether the case provokes a requirement that exists in revision r over
-// transport t and for which wanted returns true.
+// ProvokesAny reports whether the case may run in revision r and Provokes covers a requirement that
+// exists there over transport t and for which wanted returns true.
 func (c *Case) ProvokesAny(r spec.Revision, t spec.Transport, wanted func(*spec.Requirement) bool) bool {
 	if len(c.Revisions) > 0 && !slices.Contains(c.Revisions, r) {
 		return false
@@ -143,15 +144,14 @@ func (c *Case) ProvokesAny(r spec.Revision, t spec.Transport, wanted func(*spec.
 	})
 }
 
-// ProvokesID reports whether the case provokes the requirement with this id.
+// ProvokesID reports whether Provokes covers the requirement with this id.
 func (c *Case) ProvokesID(requirement string) bool {
 	return slices.ContainsFunc(c.Provokes, func(id string) bool {
 		return id == requirement || strings.HasSuffix(id, ".") && strings.HasPrefix(requirement, id)
 	})
 }
 
-// JudgesOrProvokes reports whether the case judges or provokes the requirement with this
-// id.
+// JudgesOrProvokes reports whether Requirements or Provokes covers the requirement with this id.
 func (c *Case) JudgesOrProvokes(requirement string) bool {
 	return slices.Contains(c.Requirements, requirement) || c.ProvokesID(requirement)
 }

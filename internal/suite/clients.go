@@ -170,8 +170,8 @@ func (c *ConcurrentClients) checkEqualIDs(ctx context.Context) {
 	}
 }
 
-// checkSampling calls a tool that requests sampling, in all conversations: the
-// sampled text of another client must not occur in the result.
+// checkSampling calls a tool that requests sampling, in all conversations. The sampled text of
+// another client must not occur in the result.
 func (c *ConcurrentClients) checkSampling(ctx context.Context) {
 	tool, ok := c.t.Inventory.AskingCallFor(spec.MethodSampling)
 	if !ok || c.Isolation == "" {

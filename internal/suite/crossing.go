@@ -29,9 +29,9 @@ type replyPair struct {
 	from      int // the length of the conversation's record before the requests
 }
 
-// checkConcurrentIDs makes calls with the same id from all clients at the same
-// time, each with a different result: a server that finds a pending call by its
-// id alone sends one client the response of another.
+// checkConcurrentIDs makes calls with the same id from all clients at the same time, each with a
+// different result, because a server that finds a pending call by its id alone sends one client the
+// response of another.
 func (c *ConcurrentClients) checkConcurrentIDs(ctx context.Context) {
 	if k, ok := c.t.Inventory.SlowCall(crossTime, 2); !ok || !k.IsDeterministic {
 		return
@@ -170,8 +170,8 @@ func positionsOfResponse(r *client.Reply) []int {
 }
 
 // checkSubscriptions subscribes the last client, and then the first, to a resource that all clients
-// change: a server that misdirects updates may send them to its first client or to its latest.
-// Rules judge updates that the other clients receive.
+// change, because a server that misdirects updates may send them to its first client or to its
+// latest. Rules judge updates that the other clients receive.
 func (c *ConcurrentClients) checkSubscriptions(ctx context.Context) {
 	change, uri, ok := c.t.Inventory.ResourceChangeCall()
 	if !ok || c.Isolation == "" {
@@ -188,8 +188,8 @@ func (c *ConcurrentClients) checkSubscriptions(ctx context.Context) {
 	c.checkUnsubscribing(ctx, uri)
 }
 
-// checkUnsubscribing subscribes two clients to a resource, and ends one subscription: the other
-// client must still get updates. That client makes the changes, because the server may have a
+// checkUnsubscribing subscribes two clients to a resource, and ends one subscription. The other
+// client must still get updates. It makes the changes itself, because the server may have a
 // separate resource for each client. A missing update counts only if it occurs twice, if updates
 // came before, and if they come again as soon as the client renews its subscription.
 func (c *ConcurrentClients) checkUnsubscribing(ctx context.Context, uri string) {

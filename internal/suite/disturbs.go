@@ -8,9 +8,9 @@ import (
 )
 
 // DisturbsOthers reports whether a call of the tool may disturb other cases that use the same
-// server at the same time: the tool is known to change a list of the server, and those cases
-// would know an outdated list. It returns false over stdio, where each conversation has its own
-// process, and for an exclusive case. A case that needs such a tool is exclusive.
+// server at the same time: the tool is known to change a list of the server, so that those cases
+// would work with an outdated list. It returns false over stdio, where each conversation has its
+// own process, and for an exclusive case. A case that needs such a tool is exclusive.
 func (t *T) DisturbsOthers(tool inventory.Tool) bool {
 	if t.Transport == spec.Stdio || t.Case.Exclusive {
 		return false

@@ -10,10 +10,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// ExitTime returns how long a server may take to exit: eight times as long as
-// it took to send its first message, rounded to seconds, but between least and
-// 10 s. So a slow server or a busy machine gets more time. It is 10 s if the
-// server sent no message.
+// ExitTime returns how long a server may take to exit: eight times as long as it took to send its
+// first message, rounded to seconds, but at least the argument least and at most 10 s. So a slow
+// server or a busy machine gets more time. It is 10 s if the server sent no message.
 func ExitTime(c *client.Conversation, least time.Duration) time.Duration {
 	for _, e := range c.Record.From(0) {
 		if e.Kind == transcript.Received {

@@ -56,7 +56,8 @@ func (t *T) CheckForms(ctx context.Context, requirement string, w *Web, isJudged
 	}
 }
 
-// sendIdle makes the exchange. If the body is sent slowly, it releases the case's slot meanwhile.
+// sendIdle makes the exchange. If the body is sent slowly, it releases the case's slot meanwhile,
+// so that another case can run.
 func (t *T) sendIdle(ctx context.Context, w *Web, r WebRequest) *transcript.Exchange {
 	if r.Pieces != nil {
 		resume := w.C.BeginIdle()

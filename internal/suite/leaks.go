@@ -45,8 +45,8 @@ const controlFactor = 3
 
 // checkLeaks makes calls, as the first client, after which the server sends messages to this
 // client. The other clients only listen. A message to a listener is a leak if it comes in two
-// rounds with the calls and in neither of two rounds without them: a server may send all clients
-// messages that concern no single client.
+// rounds with the calls and in neither of two rounds without them, because a server may also send
+// all clients messages that concern no single client.
 func (c *ConcurrentClients) checkLeaks(ctx context.Context) {
 	all := c.provocations()
 	if c.Isolation == "" || len(all) == 0 {
@@ -249,7 +249,7 @@ func (c *ConcurrentClients) checkLeaving(ctx context.Context) {
 		if all := transcript.ExchangesOf(conv.Record.From(0)).All(); len(at) == 0 && len(all) > 0 {
 			at = PositionsOf(all[len(all)-1])
 		}
-		// T.Deviates is not used here, because it would record that the session had ended, and a
+		// T.Report is not used here, because it would record that the session had ended, and a
 		// deviation after the end of a session may be discounted. Here another client caused the
 		// end.
 		c.t.add(Observation{Requirement: requirement, Outcome: verdict.Note, Record: conv.Record, Deviation: &verdict.Deviation{

@@ -43,9 +43,8 @@ func (m *matcher) NegatedFailureMessage(actual any) string {
 	return "not permitted: " + m.Permitted() + "\nseen: " + m.Seen(actual)
 }
 
-// Satisfy returns a matcher that accepts the replies for which match returns
-// true; permitted describes these. Assertions call match only if there is a
-// response.
+// Satisfy returns a matcher that accepts the replies for which match returns true; permitted
+// describes those replies for reports. Assertions call match only if there is a response.
 func Satisfy(permitted string, match func(*client.Reply) bool) types.GomegaMatcher {
 	return &matcher{permitted, match}
 }

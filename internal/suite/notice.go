@@ -17,8 +17,8 @@ import (
 // response, because the absence of a notification only counts if the server still responds. It
 // reports whether the notification came. In the stateless era changes are announced only to
 // subscriptions, so without an open subscription AwaitNotification returns false at once. If the
-// server refuses every GET, AwaitNotification waits only for the grace, except for an updated
-// resource, whose notification may come on the stream of a POST.
+// server refuses every GET, AwaitNotification waits only as long as Conversation.Grace says, except
+// for an updated resource, whose notification may come on the stream of a POST.
 func (t *T) AwaitNotification(ctx context.Context, c *client.Conversation, from int, method string) bool {
 	if t.Revision.Era() == spec.Stateless && !isSubscribed(c) {
 		return false

@@ -141,9 +141,9 @@ func (u *OtherUser) Post(ctx context.Context, body []byte) *OutsideResponse {
 	return u.PostIn(ctx, u.session, "by the second user", body)
 }
 
-// PostIn sends a message as the second user in the session with this id. owner completes
-// a description after the word session: whose session it is and, if need be, who sends the message,
-// such as "of the first user, by the second user".
+// PostIn sends a message as the second user in the session with this id. owner follows the word
+// session in the description of the request: whose session it is and, if need be, who sends the
+// message, such as "of the first user, by the second user".
 func (u *OtherUser) PostIn(ctx context.Context, session, owner string, body []byte) *OutsideResponse {
 	method := "a message"
 	if m := wire.Parse(body).Messages; len(m) == 1 && m[0].Method != "" {

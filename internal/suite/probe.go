@@ -56,7 +56,8 @@ func NewOddReply(odd, ordinary *client.Reply) OddReply {
 	return OddReply{Reply: odd, Control: control.New("an ordinary request", nil, ordinary.Message), byName: true}
 }
 
-// OddParams returns one request with the method for each of the given params.
+// OddParams returns the odd requests of a probe that differ in their params: one with the method
+// for each of the given params.
 func OddParams(method string, params ...map[string]any) []Request {
 	out := make([]Request, 0, len(params))
 	for _, p := range params {

@@ -35,9 +35,9 @@ func (p progress) foreignClient(i, clients int) (int, bool) {
 	return 0, false
 }
 
-// checkTokens makes calls with the same progress token from all clients at the
-// same time, each with its own number of steps: a server that finds the client
-// by the token alone sends one client the progress of another.
+// checkTokens makes calls with the same progress token from all clients at the same time, each with
+// its own number of steps, because a server that finds the client by the token alone sends one
+// client the progress of another.
 func (c *ConcurrentClients) checkTokens(ctx context.Context) {
 	if k, ok := c.t.Inventory.SlowCall(crossTime, 2); !ok || !k.IsDeterministic || c.Isolation == "" {
 		return

@@ -89,9 +89,9 @@ func (n *ToolCall) HasEndedServer(ctx context.Context, c *client.Conversation) b
 
 // JudgeEnd records the requirement of d as kept if the call got a response and the server did not
 // end. It records d as a deviation if the server ended. A call without a response is also a
-// deviation if a later request got one, but not if mayTakeLong is set: then the call may still be
-// running. In all other cases it records nothing. It returns true if the call or the later request
-// got a response, and the server did not end.
+// deviation if a later request got one, but not if mayTakeLong is set, because then the call may
+// still be running. In all other cases it records nothing. It returns true if the call or the later
+// request got a response, and the server did not end.
 func (n *ToolCall) JudgeEnd(ctx context.Context, t *T, c *client.Conversation, d verdict.Deviation, mayTakeLong bool) bool {
 	switch {
 	case n.Answered():

@@ -118,10 +118,11 @@ func (w *Web) Begin(r WebRequest) *Stream {
 }
 
 // RoundTrip sends a request, waits until the exchange has ended, and returns it, or nil if nothing
-// was sent. It closes an event stream one grace after the responses to all requests in the body
-// have come, or at once if the body has no request. It closes any other response when the time
-// limit is over. If no response has come by then, it first waits until the server has responded to
-// a later request, and then for the grace. It ends the case if ctx ends.
+// was sent. It closes an event stream once all requests in the body have responses and a further
+// Conversation.Grace has passed, or at once if the body has no request. It closes any other
+// response when the time limit is over. If no response has come by then, it first waits until the
+// server has responded to a later request, and then for Conversation.Grace. It ends the case if ctx
+// ends.
 func (w *Web) RoundTrip(ctx context.Context, r WebRequest) *transcript.Exchange {
 	return w.finish(ctx, w.Begin(r), r)
 }
@@ -261,7 +262,7 @@ func (s *Stream) WaitUntil(ctx context.Context, limit time.Duration, done func(x
 
 // waitUntilFence is like WaitUntil with the usual limit. If no response has come by then, the
 // server may only be slow. In that case waitUntilFence waits until the server has responded to a
-// later request, and then for the grace.
+// later request, and then for Conversation.Grace.
 func (s *Stream) waitUntilFence(ctx context.Context, done func(x *transcript.Exchange) bool) *transcript.Exchange {
 	x := s.WaitUntil(ctx, s.w.limit(), done)
 	if ctx.Err() != nil || x != nil && x.Response != nil || s.w.C.Fence(ctx) != nil {

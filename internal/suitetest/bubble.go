@@ -19,8 +19,8 @@ func runSubtest(t *testing.T, name string, over spec.Transport, f func(*testing.
 }
 
 // RunWhole is like runSubtest, but for a run of many cases, and the subtest is not parallel. With
-// the race detector it uses no bubble: so many goroutines in one bubble make the detector crash
-// (https://go.dev/issue/78156).
+// the race detector it uses no bubble, because so many goroutines in one bubble make the detector
+// crash (https://go.dev/issue/78156).
 func RunWhole(t *testing.T, name string, over spec.Transport, f func(*testing.T)) {
 	t.Helper()
 	t.Run(name, func(t *testing.T) {

@@ -34,7 +34,7 @@ const targetVariable = "MCP_CONFORM_TARGET"
 // Declare declares the cases as Ginkgo specs, each for every transport in over, by default stdio. A
 // spec starts its case only when Ginkgo reaches it, so that ginkgo -p runs each case in one process
 // only. t is the test that runs the specs with the returned configuration. With that configuration,
-// ginkgo --label-filter selects the same specs as a run with this filter.
+// ginkgo --label-filter selects the same specs as mcp-conform run with this filter.
 func Declare(t *testing.T, cases []suite.Case, over ...spec.Transport) types.SuiteConfig {
 	if len(over) == 0 {
 		over = []spec.Transport{spec.Stdio}

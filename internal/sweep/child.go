@@ -173,8 +173,8 @@ func (s *supervisor) environment(e *Entry, work string) []string {
 }
 
 // awaitEnd waits until the run or the context ends, or a limit is exceeded. It returns a sentence
-// about the limit that was exceeded, or "" if none was. most is the time limit of the run, 0 for
-// none, and work is the folder whose size is limited.
+// about the limit that was exceeded, or "" if none was. The argument most is the time limit of the
+// run (0 for none), and work is the folder whose size is limited.
 func (s *supervisor) awaitEnd(ctx context.Context, service *stdio.Service, most time.Duration, work string) string {
 	look := time.NewTicker(pollInterval)
 	defer look.Stop()

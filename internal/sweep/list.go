@@ -41,7 +41,7 @@ type Entry struct {
 
 	text []byte // the entry as written in the list
 	// besideList is a hint for a command that names a file next to the list and starts in another
-	// folder; "" for any other.
+	// folder; "" for any other command.
 	besideList string
 	asked      string // see Result.Asked; set when a sweep begins
 	// isForeign is set if a registry or a client's configuration file names the server.
@@ -262,8 +262,8 @@ func (l *listReader) readEntries(root *yaml.Node) ([]Entry, error) {
 	return out, nil
 }
 
-// checkListKeys returns an error for an unknown key next to the servers, unless all of them are
-// those of a registry, whose pages may have any keys.
+// checkListKeys returns an error for an unknown key next to the servers, unless all servers come
+// from a registry, whose pages may have any keys.
 func (l *listReader) checkListKeys(root *yaml.Node, servers []*yaml.Node) error {
 	if !slices.ContainsFunc(servers, func(n *yaml.Node) bool { return registered(n) == nil && member(n, "servers") == nil }) {
 		return nil

@@ -38,8 +38,8 @@ func lockFolder(folder string) (unlock func(), err error) {
 	}, nil
 }
 
-// isLockedFile reports whether the file at path is the one that lock holds: another sweep, at its
-// end, may have removed that file just before this process locked it.
+// isLockedFile reports whether the file at path is the one that lock holds. They differ if another
+// sweep, at its end, removed the locked file just before this process locked it.
 func isLockedFile(lock *flock.Flock, path string) bool {
 	held, err := lock.Stat()
 	now, missing := os.Stat(path)

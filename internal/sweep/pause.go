@@ -62,9 +62,9 @@ func (p hostPauses) next(pending []*Entry, now time.Time) <-chan time.Time {
 	return time.After(first)
 }
 
-// notePause notes the pause that the host of a server demands after its run. It bounds a pause, and
-// once the sum of them reaches maxPause and does not help, notePause returns the pending entries of
-// the host, which are refused, and the others.
+// notePause notes the pause that the host of a server demands after its run. It limits a pause to
+// maxPause. If the host demands another pause after pauses of maxPause in total, notePause returns
+// the pending entries of the host as refused, and the other entries.
 func (s *supervisor) notePause(pauses hostPauses, end finishedServer, pending []*Entry) (refused, others []*Entry) {
 	host := end.entry.host()
 	wait := min(time.Until(end.result.paused), maxPause)

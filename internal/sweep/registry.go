@@ -124,7 +124,7 @@ func firstNonEmpty(texts ...string) string {
 }
 
 // isReserved reports whether a variable decides where a server and the programs that start it read
-// and write. The registry can't set it.
+// and write. The registry can't set such a variable.
 func isReserved(name string) bool {
 	return slices.Contains([]string{"HOME", "PATH", "TMPDIR"}, name) || strings.HasPrefix(name, "LD_") || strings.HasPrefix(name, "DYLD_")
 }

@@ -150,7 +150,8 @@ func (d *document) noServersError() error {
 func (n *node) has(name string) bool { return n.isObject() && n.get(name) != nil }
 
 // selectEntry returns the server with that name, or the only server if name is "". If two servers
-// have the same name, it returns the first. Errors name files, the files that were searched.
+// have the same name, it returns the first. The argument files names the files that were searched,
+// for errors.
 func selectEntry(entries []entry, name, files string) (entry, error) {
 	if len(entries) == 0 {
 		return entry{}, newUsageError(files, "the file configures no servers: the list is empty",

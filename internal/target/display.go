@@ -9,8 +9,8 @@ import (
 )
 
 // Display returns the target on one line for people: the URL, the command, or the URL and the
-// command that serves it. It replaces what looks like a secret, and leaves out variables and
-// headers.
+// command that starts its server. It replaces what looks like a secret, and leaves out variables
+// and headers.
 func (t Target) Display() string {
 	switch {
 	case t.Start != nil:

@@ -48,8 +48,8 @@ func (x *expander) expand(n *node, s string) string {
 	return out.String()
 }
 
-// variable returns the value of ${name}. It returns false if no client replaces this variable:
-// ${name} then stays unchanged, for the server or its shell. If the value is missing, variable
+// variable returns the value of ${name}. It returns false if no client replaces this variable, so
+// that ${name} stays unchanged, for the server or its shell. If the value is missing, variable
 // records that, and returns "" and true.
 func (x *expander) variable(n *node, name string) (string, bool) {
 	prefix, rest, hasPrefix := strings.Cut(name, ":")

@@ -13,7 +13,7 @@ const PortMark = "{port}"
 // DefaultReady is how long a started server may take until it listens.
 const DefaultReady = time.Minute
 
-// A Start is the command that serves the URL of a target.
+// A Start is the command that starts the server at a target's URL.
 type Start struct {
 	Ready time.Duration // how long the server may take until it listens at the URL
 

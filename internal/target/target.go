@@ -25,8 +25,8 @@ type Target struct {
 
 	URL     string
 	Headers map[string]string // sent with every HTTP request
-	// Start is the command that serves the URL; nil if the server already runs. If the URL
-	// contains {port}, a free port replaces it at each start.
+	// Start is the command that starts the server at the URL; nil if the server already runs. If
+	// the URL contains {port}, a free port replaces it at each start.
 	Start *Start
 	// Transport is the HTTP transport that --transport or a configuration file names. If it is
 	// empty, the transport has to be probed.
@@ -122,9 +122,9 @@ type Options struct {
 }
 
 // Resolve returns how to reach the server that the options name. Its errors are of type
-// *UsageError: the user has to change the command line. A command that Resolve accepts may still
-// fail to start: Resolve rejects only commands that can't work on any machine, or that result
-// from a known misunderstanding.
+// *UsageError, because the user has to change the command line. A command that Resolve accepts may
+// still fail to start, because Resolve rejects only commands that can't work on any machine, or
+// that result from a known misunderstanding.
 func Resolve(o Options) (Target, error) {
 	if o.Environ == nil {
 		o.Environ = os.Environ()
@@ -215,8 +215,8 @@ func (r *resolver) absolute(path, base string) string {
 }
 
 // commonFlags returns the flags that all ways of naming a server share. It returns --env flags
-// without their values, because the environment has them. Only a value with PortMark is returned
-// too, unless it is secret, because the environment does not have it.
+// without their values, because the environment has them. The exception is a value with PortMark
+// that is not secret: the environment does not have it, so it is returned too.
 func (r *resolver) commonFlags() []string {
 	var flags []string
 	for _, s := range r.given {

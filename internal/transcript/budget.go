@@ -15,7 +15,7 @@ type Limits struct {
 	Stderr int // recorded bytes of stderr
 }
 
-// The defaults of Limits, for conversations without a Budget.
+// The defaults of Limits, in the units of its fields, for conversations without a Budget.
 const (
 	DefaultFrame  = 16 << 20
 	DefaultFrames = 100_000
@@ -35,9 +35,9 @@ func (l Limits) withDefaults() Limits {
 // Limits returns the limits of the transcript, with defaults filled in.
 func (t *Transcript) Limits() Limits { return t.limits }
 
-// Budget limits the memory of all conversations of one run together, and the number of
-// messages in each: conversations run concurrently, and a server that floods one of them
-// likely floods all. A nil Budget limits nothing. All methods are safe for concurrent use.
+// Budget limits the memory of all conversations of one run together, and the number of messages in
+// each, because conversations run concurrently, and a server that floods one of them likely floods
+// all. A nil Budget limits nothing. All methods are safe for concurrent use.
 type Budget struct {
 	messages, few, fewest int   // the message limits, see runMessages, fewMessages and fewestMessages
 	most                  int64 // the limit of held, see maxHeld
@@ -155,8 +155,8 @@ type receivedCounts struct {
 	bytes    int64
 }
 
-// heavyBytes is the number of received bytes above which judging a conversation needs much memory:
-// values parsed from a message may take ten times its size.
+// heavyBytes is the number of received bytes above which judging a conversation needs much memory,
+// because values parsed from a message may take ten times its size.
 const heavyBytes = 2 << 20
 
 // IsHeavy reports whether judging the conversation needs much memory.

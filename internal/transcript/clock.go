@@ -32,7 +32,7 @@ func (c *Clock) Hold() (release func()) {
 	})
 }
 
-// HeldTime returns for how long the clock was stopped.
+// HeldTime returns for how long the clock has been stopped in total.
 func (c *Clock) HeldTime() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -82,8 +82,8 @@ func (c *Clock) Moment() Moment { return Moment{time.Now(), c.HeldTime()} }
 
 type clockKey struct{}
 
-// WithClock returns a context for requests outside of a conversation: the clock is stopped while
-// they are delayed.
+// WithClock returns a context for requests outside of a conversation, which makes the pacer stop
+// the clock while it delays them.
 func WithClock(ctx context.Context, c *Clock) context.Context {
 	return context.WithValue(ctx, clockKey{}, c)
 }

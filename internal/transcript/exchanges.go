@@ -42,9 +42,9 @@ func (x *Exchanges) All() []*Exchange { return x.order }
 
 // RefusedAllGets reports whether the client sent a GET, and the server refused every GET. The
 // server then has no stream for messages that belong to no request. Any refusal counts, not only
-// the status 405, which the specification demands: other statuses have findings of their own. A
-// refusal that may come from a proxy or a rate limiter does not count, because it shows nothing
-// about the server.
+// the status 405, which the specification demands, because other statuses have findings of their
+// own. A refusal that may come from a proxy or a rate limiter does not count, because it shows
+// nothing about the server.
 func (x *Exchanges) RefusedAllGets() bool {
 	refused := false
 	for _, each := range x.order {

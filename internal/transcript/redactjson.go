@@ -189,8 +189,8 @@ func (r *Redactor) redactString(raw []byte, text string, at place) []byte {
 		return wire.Quote(redact.Mark)
 	}
 	clean := r.known.RedactBytes([]byte(text))
-	// Keep the original bytes, such as invalid UTF-8, if removing the secrets from them yields the
-	// same text.
+	// Prefer the original bytes, which may contain invalid UTF-8 or other escapes, if removing the
+	// secrets from them directly also yields the text in clean.
 	inner := slices.Concat([]byte{'"'}, r.known.RedactBytes(raw[1:len(raw)-1]), []byte{'"'})
 	if same, ok := wire.Text(inner); ok && same == string(clean) {
 		raw, text = inner, same

@@ -218,9 +218,9 @@ func isDigits(text []byte) bool {
 	return len(text) > 0
 }
 
-// carriesMessage reports whether clients treat the data as a message. It also returns true
-// if the data is a JSON-RPC message in an event of another type or without a final blank
-// line: that way a conversation can continue, and the framing rules report the deviation.
+// carriesMessage reports whether clients treat the data as a message. It also returns true if the
+// data is a JSON-RPC message in an event of another type or without a final blank line, so that the
+// conversation can continue; the framing rules report the deviation.
 func (ev *StreamEvent) carriesMessage() bool {
 	if len(ev.Data) == 0 {
 		return false

@@ -18,8 +18,8 @@ import (
 
 // OverdueReason is the reason that a client gives when it cancels a request because it had no
 // response in time. The engine recognises such cancellations by this string. It can use nothing
-// else, because a recording contains only what was sent, and judge must treat the requests of a
-// recording as a run treats its own.
+// else, because a recording contains only what was sent, and mcp-conform judge must treat the
+// requests of a recording as a run treats its own.
 const OverdueReason = "no answer in time"
 
 // JudgedReason is like OverdueReason, but for a request whose missing response a case reports.
@@ -154,7 +154,8 @@ type Transcript struct {
 const DefaultLimit = 48 << 20
 
 const (
-	// wholeKept is the weight up to which a frame is kept whole even above the limit.
+	// wholeKept is the weight (see eventWeight) up to which a frame is kept whole even above the
+	// limit.
 	wholeKept = 8 << 10
 	// headKept is the size of the kept head of larger frames, and the weight of their kept message
 	// identities.

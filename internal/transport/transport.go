@@ -52,8 +52,8 @@ type Sharer interface {
 	FreshDialer() (d Dialer, stop func())
 	// IsLimitedToOne reports whether only one process can run at a time.
 	IsLimitedToOne() bool
-	// Endings returns, in order, how the dialer's processes exited that the client had not ended.
-	// It leaves out those of Fresh dialers.
+	// Endings describes, in order, the dialer's processes that exited although the client had not
+	// ended them. It leaves out those of dialers that FreshDialer returned.
 	Endings() []Ending
 }
 

@@ -30,9 +30,8 @@ func CannotBeURI(text string) bool {
 	return !ok || scheme == "" || strings.ContainsAny(scheme, "/?#") || strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f })
 }
 
-// isLiteral reports whether s contains no control character, no space and none of the
-// characters that the string without lists, and whether two hex digits follow each percent
-// sign.
+// isLiteral reports whether s contains no control character, no space and none of the characters in
+// the argument without, and whether two hex digits follow each percent sign.
 func isLiteral(s []byte, without string) bool {
 	for i, b := range s {
 		switch {

@@ -12,8 +12,8 @@ import (
 )
 
 // A Place is the subject of one verdict: a requirement in a revision over a transport. Baselines,
-// and comparisons of two reports, refer to places rather than findings: with a new version of
-// mcp-conform or of the server, the same mistake may have another summary.
+// and comparisons of two reports, refer to places rather than findings, because with a new version
+// of mcp-conform or of the server, the same mistake may have another summary.
 type Place struct {
 	Requirement string
 	Revision    spec.Revision

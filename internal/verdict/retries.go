@@ -74,7 +74,7 @@ func (r *Retries) InOtherCase() Retries {
 	return Retries{Attempts: r.Attempts, earlier: r.Attempts, isElsewhere: true}
 }
 
-// AddOtherCase adds the result of retries in another case. other must come from r.Elsewhere, so
+// AddOtherCase adds the result of retries in another case. other must come from r.InOtherCase, so
 // that it already counts the attempts of r.
 func (r *Retries) AddOtherCase(other Retries) {
 	r.Attempts, r.Reproduced, r.Void = other.Attempts, r.Reproduced+other.Reproduced, r.Void+other.Void

@@ -66,8 +66,8 @@ func SecurityOf(p *Report) Security {
 }
 
 // MarkCrash sets the CWE of the finding to that of a crash, unless it has one. Call it only if the
-// server was seen to end. Over SSE MarkCrash does nothing: there the client knows only that its own
-// stream has ended.
+// server was seen to end. Over SSE MarkCrash does nothing, because there the client knows only that
+// its own stream has ended.
 func (f *Finding) MarkCrash() {
 	if f.Transport != spec.SSE {
 		f.CWE = cmp.Or(f.CWE, spec.CrashCWE)

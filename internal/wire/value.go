@@ -22,7 +22,8 @@ type reader struct {
 	decoder jsontext.Decoder
 }
 
-// readerPool pools decoders: allocating a decoder's stacks costs more than reading a short message.
+// readerPool pools decoders, because allocating a decoder's stacks costs more than reading a short
+// message.
 var readerPool = sync.Pool{New: func() any { return new(reader) }}
 
 // readValue reads the value at the start of v. The result is a subslice of v whose capacity is
@@ -39,7 +40,7 @@ func readValue(v []byte, opts ...jsontext.Options) (jsontext.Value, error) {
 }
 
 // largeText is the size in bytes above which readValue reads only one value at a time, with a
-// decoder outside the pool: to detect duplicate names, the decoder stores all names of an object,
+// decoder outside the pool, because the decoder stores all names of an object to detect duplicates,
 // which takes 50 MiB or more for half a million names.
 const largeText = 1 << 20
 
@@ -136,7 +137,7 @@ func walkerOf(v jsontext.Value, opening byte) Walker {
 }
 
 // longText is the size in bytes above which unquote returns a reference to the message instead of a
-// copy: keeping the whole message alive then costs less.
+// copy, because keeping the whole message alive then costs less.
 const longText = 64 << 10
 
 // unquote decodes s, the text between the quotes of a JSON string, and reports whether it is

@@ -354,8 +354,8 @@ func demandSecondScope(challenged string, when func(r *http.Request) bool) *refs
 	}}
 }
 
-// upstreamFaults returns the faults that pass on the client's token, and a variation that
-// calls the same service with the server's own key.
+// upstreamFaults returns the faults that pass the client's token on to an upstream service, and a
+// variation that calls that service with the server's own key.
 func upstreamFaults() []*Fault {
 	fault := func(id, title string, change func(r *http.Request, token string)) *Fault {
 		f := newFault("authorization.token.no-passthrough/"+id, title, &refserver.Seams{Protection: refserver.ProtectionSeams{Upstream: change}})

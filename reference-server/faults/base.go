@@ -363,8 +363,9 @@ func errorFaults() []*Fault {
 	}
 }
 
-// refuseUnknownAndPing gives the same error to unknown methods and to ping. That of a tool that
-// requires a task has the code of an unknown method, but is another.
+// refuseUnknownAndPing gives the same error to unknown methods and to ping. It leaves the errors of
+// tools/call alone, because the error of a tool that requires a task has the code of an unknown
+// method, but another meaning.
 func refuseUnknownAndPing(code spec.Code, message string) func(*refserver.Call, Handler) (any, *refserver.Error) {
 	return func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		result, err := next(c)

@@ -65,8 +65,8 @@ func editAfterConsecutive(limit int, method string, f func(*refserver.Out)) *ref
 	})
 }
 
-// dropOvertaken sends no response to a request of the method if another one arrives while the
-// request runs, and keyOf returns the same string for the ids of both.
+// dropOvertaken sends no response to a request of the method if, while the request runs, another
+// one arrives for whose id keyOf returns the same string.
 func dropOvertaken(method string, keyOf func(wire.ID) string) *refserver.Seams {
 	var mu sync.Mutex
 	running := map[callKey]wire.ID{}

@@ -116,8 +116,8 @@ func malformedFaults() []*Fault {
 	}
 }
 
-// acceptIllegalID handles requests whose id is raw, which is not a valid id, and echoes that id.
-// Inside the server all these requests have the same string id instead.
+// acceptIllegalID makes the server accept requests whose id is the JSON text raw, which is not a
+// valid id, and echo that id. Inside the server all these requests have the same string id instead.
 func acceptIllegalID(raw string) *refserver.Seams {
 	inside := wire.StringID("illegal " + raw)
 	return combineSeams(

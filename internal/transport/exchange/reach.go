@@ -27,12 +27,12 @@ import (
 type Reach struct {
 	// Fields are headers to send with every request, such as Authorization.
 	Fields []transcript.Field
-	// Token returns the current bearer token, for a client whose tokens expire; nil if there is
-	// none. Fields with an Authorization header take precedence.
+	// Token, if not nil, returns the current bearer token, for a client whose tokens expire. An
+	// Authorization header in Fields takes precedence.
 	Token func() string
 	// ObtainScope requests a token with further scopes, separated by spaces, because the server
 	// refused the current token for lack of them. It returns false if it gets no such token. If
-	// Widen is nil, the refusal becomes the response.
+	// ObtainScope is nil, the refusal becomes the response.
 	ObtainScope func(scope string) bool
 	// TLS is the configuration for https; nil uses the root certificates of the system.
 	TLS *tls.Config

@@ -120,8 +120,8 @@ func (w *bodySink) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// End records the body. It keeps only the beginning of a long incomplete body: no client would
-// process such a body, and a server may leave any number of bodies unfinished.
+// End records the body. It keeps only the beginning of a long incomplete body, because no client
+// would process such a body, and a server may leave any number of bodies unfinished.
 func (w *bodySink) End(broken bool) error {
 	if w.size == 0 {
 		return nil

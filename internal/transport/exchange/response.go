@@ -23,7 +23,8 @@ const (
 	readSize = 4 << 10  // buffer size; an exchange has two buffers, and most bodies are short
 )
 
-// stickyReader repeats the final error of its reader: a connection reports a reset only once.
+// stickyReader repeats the final error of its reader, because a connection reports a reset only
+// once.
 type stickyReader struct {
 	r   io.Reader
 	err error
@@ -240,8 +241,8 @@ func (x *fixedLengthReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// decodedReader returns a reader that decodes a gzip body: some servers send one, although the
-// client accepts only identity. It returns bodies with other codings as they are.
+// decodedReader returns a reader that decodes a gzip body, because some servers send one although
+// the client accepts only identity. It returns bodies with other codings as they are.
 func decodedReader(head *transcript.Head, body io.Reader) (io.Reader, error) {
 	switch strings.ToLower(head.Get("Content-Encoding")) {
 	case "gzip", "x-gzip":

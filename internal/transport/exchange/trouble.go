@@ -194,7 +194,7 @@ func foreignResponse(in *bufio.Reader) (what string, obstacle transcript.Obstacl
 	return "", ""
 }
 
-// shown is the number of quoted bytes of a response that is not HTTP.
+// maxQuoted is the number of quoted bytes of a response that is not HTTP.
 const maxQuoted = 60
 
 // describeForeign describes a response that is not HTTP/1. raw has the first bytes of the response.

@@ -29,8 +29,8 @@ func NewDialer(u *url.URL, r exchange.Reach) *Dialer { return &Dialer{URL: u, Re
 // Transport implements transport.Dialer.
 func (*Dialer) Transport() spec.Transport { return spec.SSE }
 
-// Dial implements transport.Dialer. It opens the stream but does not wait for
-// the endpoint event: the first Send does.
+// Dial implements transport.Dialer. It opens the stream but does not wait for the endpoint event,
+// for which the first Send waits.
 func (d *Dialer) Dial(ctx context.Context, rec *transcript.Transcript) (transport.Link, error) {
 	client, err := exchange.Open(d.URL, d.Reach, rec)
 	if err != nil {

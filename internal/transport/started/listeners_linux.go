@@ -64,8 +64,8 @@ func listeningSockets() []socket {
 }
 
 // listeningSocketsIn returns the listening sockets in one of these files. It stops at the first
-// connection: the kernel lists the listening sockets first, and there may be tens of thousands of
-// connections.
+// connection, because the kernel lists the listening sockets first, and there may be tens of
+// thousands of connections.
 func listeningSocketsIn(name string) []socket {
 	table, err := os.Open(name)
 	if err != nil {
@@ -89,8 +89,8 @@ func listeningSocketsIn(name string) []socket {
 	return out
 }
 
-// parseAddress parses an address of these tables: hexadecimal, each group of
-// four bytes in the byte order of the processor.
+// parseAddress parses an address in /proc/net/tcp or tcp6. It is hexadecimal, each group of four
+// bytes in the byte order of the processor.
 func parseAddress(text string) (netip.AddrPort, bool) {
 	host, port, _ := strings.Cut(text, ":")
 	raw, err := hex.DecodeString(host)

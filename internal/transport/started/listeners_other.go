@@ -4,7 +4,7 @@ package started
 
 import "net/url"
 
-// listeners returns nil: listening sockets are only looked up on Linux.
+// listeners returns nil, because listening sockets are only looked up on Linux.
 func listeners([]int) []listener { return nil }
 
 func listenersAt(*url.URL, []int) []listener { return nil }

@@ -23,7 +23,7 @@ func (g *group) awaitExit(cmd *exec.Cmd) {
 // system did not allow awaitExit to wait.
 func (g *group) reap(cmd *exec.Cmd) { _ = cmd.Wait() }
 
-// reapAdopted reaps members of the group that became our children; see Adopt.
+// reapAdopted reaps members of the group that became our children; see AdoptOrphans.
 func (g *group) reapAdopted() {
 	for {
 		if pid, err := unix.Wait4(-g.id, nil, unix.WNOHANG, nil); pid <= 0 || err != nil {

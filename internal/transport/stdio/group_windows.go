@@ -99,7 +99,8 @@ func resume(pid uint32) error {
 	return fmt.Errorf("finding the new process's thread: %w", err)
 }
 
-// signal returns false: on Windows, a process in its own group can receive neither TERM nor INT.
+// signal returns false, because on Windows a process in its own group can receive neither TERM nor
+// INT.
 func (g *group) signal(string, func()) bool { return false }
 
 func (g *group) kill() {

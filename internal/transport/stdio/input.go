@@ -92,9 +92,9 @@ func (l *link) write() {
 	}
 }
 
-// writeChunks records all lines that the chunks complete before it writes the
-// first chunk: a server may respond before it reads the newline, and the
-// transcript would then show the response before the request.
+// writeChunks records all lines that the chunks complete before it writes the first chunk, because
+// a server may respond before it reads the newline, and the transcript would then show the response
+// before the request.
 func (l *link) writeChunks(chunks [][]byte) error {
 	for _, c := range chunks {
 		if !l.recordSent(c) {

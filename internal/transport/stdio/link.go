@@ -11,8 +11,9 @@ import (
 )
 
 const (
-	// linger is how long the link waits for more output on stdout or stderr after the
-	// server has exited: another process may keep the pipe open forever.
+	// linger is how long the link waits for more output on stdout or stderr after the server has
+	// exited. It does not wait for the end of the pipe, which another process may keep open
+	// forever.
 	linger = 500 * time.Millisecond
 	// lingerTotal bounds that wait if output keeps arriving.
 	lingerTotal = 3 * time.Second

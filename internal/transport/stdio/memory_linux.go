@@ -13,10 +13,11 @@ func residentMemory(pid int) (int64, bool) {
 	return sumOf(treeOf(pid), privateMemory)
 }
 
-// usageOf returns the memory, in bytes, and the number of the processes that resident measures. The
-// memory is an upper bound, which is cheap to determine: the sum of all resident pages of each
-// process. If that sum exceeds limit, and limit is not 0, usageOf returns the sum of the processes'
-// proportional shares instead, in which memory that several processes share counts once.
+// usageOf returns the memory, in bytes, and the number of the processes that residentMemory
+// measures. The memory is an upper bound, which is cheap to determine: the sum of all resident
+// pages of each process. If that sum exceeds limit, and limit is not 0, usageOf returns the sum of
+// the processes' proportional shares instead, in which memory that several processes share counts
+// once.
 func usageOf(pid int, limit int64) (memory int64, processes int, known bool) {
 	tree := treeOf(pid)
 	memory, known = sumOf(tree, residentPages)

@@ -13,17 +13,17 @@ import (
 )
 
 // markVariable is the environment variable that marks every server that a program starts after
-// Adopt. The processes that the server starts inherit it. The mark identifies a process even after
-// the process has moved to another session and its parents have exited. The value is a path of
-// owner names, outermost first: a server may itself be a program that called Adopt, and each such
-// program appends a name.
+// AdoptOrphans. The processes that the server starts inherit it. The mark identifies a process even
+// after the process has moved to another session and its parents have exited. The value is a path
+// of owner names, outermost first. A server may itself be a program that called AdoptOrphans, and
+// each such program appends a name.
 const markVariable = "MCP_CONFORM_SERVER"
 
 // AdoptOrphans makes this program responsible for every process that its servers start, in any
 // group or session: when a server has exited, all processes that it started are killed. On Linux,
 // orphans become children of this process. A program must therefore start its other children in its
 // own process group, or with the environment that OutsiderEnv returns. On Windows, job objects do
-// this without Adopt.
+// this without AdoptOrphans.
 func AdoptOrphans() {
 	ours, possible := adopt()
 	if !possible {
@@ -36,8 +36,8 @@ func AdoptOrphans() {
 	alive.token, alive.outsider = rand.Text(), rand.Text()
 }
 
-// OutsiderEnv returns the environment for a command that is not a server, so that processes
-// that the command leaves running are not killed. It returns env unchanged unless Adopt was
+// OutsiderEnv returns the environment for a command that is not a server, so that processes that
+// the command leaves running are not killed. It returns env unchanged unless AdoptOrphans was
 // called.
 func OutsiderEnv(env []string) []string {
 	alive.mu.Lock()
@@ -78,8 +78,8 @@ func (r *registry) takeLeftovers(redact func(string) string) (out []string) {
 	return out
 }
 
-// newOwner returns an owner name for a server that is about to start, or "" if Adopt was
-// not called. The caller holds the lock.
+// newOwner returns an owner name for a server that is about to start, or "" if AdoptOrphans was not
+// called. The caller holds the lock.
 func (r *registry) newOwner() string {
 	if r.token == "" {
 		return ""
@@ -134,8 +134,8 @@ func (r *registry) ownerOf(one processInfo) string {
 
 // isDoomed reports whether the process must be killed, because its server has exited or KillAll was
 // called. The caller must not pass the leader of a living server. A process without a readable mark
-// is doomed once no server lives or KillAll was called, unless it may have existed before Adopt or
-// is in the process group of this program.
+// is doomed once no server lives or KillAll was called, unless it may have existed before
+// AdoptOrphans was called or is in the process group of this program.
 func (r *registry) isDoomed(one processInfo) bool {
 	owner := r.ownerOf(one)
 	switch {
@@ -179,8 +179,8 @@ func (r *registry) orphansOf(owner string) (pids []int) {
 }
 
 const (
-	// orphansWithin bounds the time for killing the orphans of a server: a
-	// process that hangs in a system call does not end, and some keep forking.
+	// orphansWithin bounds the time for killing the orphans of a server, because a process that
+	// hangs in a system call does not end, and some keep forking.
 	orphansWithin = 5 * time.Second
 	// orphanPause is the first pause between two checks for dying processes, and longPause the
 	// longest.
@@ -189,8 +189,8 @@ const (
 )
 
 // endOrphans kills the processes of servers that have exited, and returns when no such process is
-// left: each pass finds the children of processes killed in the pass before. TakeLeftovers lists
-// the processes that it can't kill.
+// left. It works in passes, each of which finds the children of processes killed in the pass
+// before. TakeLeftovers lists the processes that it can't kill.
 func (r *registry) endOrphans() {
 	deadline := time.Now().Add(orphansWithin)
 	killed := processSet{}

@@ -11,7 +11,7 @@ type process struct {
 	cmd   *exec.Cmd
 	group group // see group_*.go
 
-	owner string // its name in the marks of the processes that it starts; "" without Adopt
+	owner string // its name in the marks of the processes that it starts; "" without AdoptOrphans
 
 	mu    sync.Mutex
 	gone  bool       // the server has exited: its pid may soon be reused
@@ -61,9 +61,9 @@ func (p *process) kill() {
 	p.group.kill()
 }
 
-// track records processes that must end with the server, together with all their
-// descendants, even if they move to another group or session. It does nothing unless Adopt was
-// called before the server was started.
+// track records processes that must end with the server, together with all their descendants, even
+// if they move to another group or session. It does nothing unless AdoptOrphans was called before
+// the server was started.
 func (p *process) track(pids ...int) {
 	if p.owner == "" {
 		return

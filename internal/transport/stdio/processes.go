@@ -1,7 +1,7 @@
 package stdio
 
-// processInfo is what the system reports about a process. Its pid and start time
-// together identify it: pids are reused.
+// processInfo is what the system reports about a process. Its pid and start time together identify
+// it, because pids are reused.
 type processInfo struct {
 	pid, parent, group int
 	start              uint64

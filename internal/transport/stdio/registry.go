@@ -16,8 +16,8 @@ type registry struct {
 	// The fields below are about processes that servers start, see orphans.go.
 	table    processTable
 	adopting bool            // orphans become our children
-	alone    bool            // adopting, and Adopt found no children: orphans without a mark belong to servers
-	token    string          // the prefix of all owner names; "" without Adopt
+	alone    bool            // adopting, and AdoptOrphans found no children: orphans without a mark belong to servers
+	token    string          // the prefix of all owner names; "" without AdoptOrphans
 	outsider string          // the owner name of commands that are not servers
 	started  int             // how many servers were given a name
 	owners   map[string]bool // the names of the living servers
@@ -51,10 +51,9 @@ func (r *registry) remove(p peer) {
 	delete(r.peers, p)
 }
 
-// KillAll kills every living server that this package started, with all
-// processes of its group and, after Adopt, all others that it started, and
-// prevents new servers from starting. It is the last resort before the harness
-// exits on a crash or a second interrupt.
+// KillAll kills every living server that this package started, with all processes of its group and,
+// after AdoptOrphans, all others that it started, and prevents new servers from starting. It is the
+// last resort before the harness exits on a crash or a second interrupt.
 func KillAll() {
 	alive.mu.Lock()
 	alive.closed = true

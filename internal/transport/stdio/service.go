@@ -112,10 +112,10 @@ func (s *Service) Output() string {
 	return string(s.tail)
 }
 
-// Stop ends the process with its group and, after Adopt, with all its descendants: it sends SIGTERM
-// to the group, where the system has that signal, and SIGKILL when patience ends. It returns when
-// all of them are gone, or at the latest killWithin after SIGKILL, and reports whether it had to
-// kill.
+// Stop ends the process with its group and, after AdoptOrphans, with all its descendants: it sends
+// SIGTERM to the group, where the system has that signal, and SIGKILL when patience ends. It
+// returns when all of them are gone, or at the latest killWithin after SIGKILL, and reports whether
+// it had to kill.
 func (s *Service) Stop(patience transport.Patience) (killed bool) {
 	s.stop.Do(func() {
 		s.Track(s.PID()) // this also keeps records of all its descendants
@@ -128,10 +128,9 @@ func (s *Service) Stop(patience transport.Patience) (killed bool) {
 	return killed
 }
 
-// Members returns the processes that the service currently consists of: those
-// of its group, their descendants and, after Adopt, its orphans, including
-// orphans whose owner is unknown. It returns an empty list if the system does
-// not list processes.
+// Members returns the processes that the service currently consists of: those of its group, their
+// descendants and, after AdoptOrphans, its orphans, including orphans whose owner is unknown. It
+// returns an empty list if the system does not list processes.
 func (s *Service) Members() []int {
 	all, members := system{}.all(), processSet{}
 	roots := []int{s.PID()}
@@ -159,5 +158,5 @@ func (s *Service) Usage(limit int64) (memory int64, processes int, known bool) {
 }
 
 // Track records members that must end with the service even if they move to another group or
-// session. It has no effect unless Adopt was called before the service was started.
+// session. It has no effect unless AdoptOrphans was called before the service was started.
 func (s *Service) Track(pids ...int) { s.process.track(pids...) }

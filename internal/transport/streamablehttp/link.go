@@ -270,7 +270,7 @@ func awaitWithin(c <-chan struct{}, d time.Duration) bool {
 	}
 }
 
-// awaitWithin is like the function within, but does not count the time during which the pacer
+// awaitWithin is like the function awaitWithin, but does not count the time during which the pacer
 // delays requests of the link.
 func (l *Link) awaitWithin(c <-chan struct{}, d time.Duration) bool {
 	timeout, cancel := l.client.Record.WithTimeout(l.ctx, d, context.DeadlineExceeded)

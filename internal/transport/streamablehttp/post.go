@@ -18,8 +18,8 @@ const (
 	// retry time; maxDelay bounds the retry time that it sent.
 	resumeDelay = time.Second
 	maxDelay    = 10 * time.Second
-	// listenTime bounds the wait for the response to the GET that follows initialized: some servers
-	// send the head of this response only with the first event.
+	// listenTime bounds the wait for the response to the GET that follows initialized, because some
+	// servers send the head of this response only with the first event.
 	listenTime = 300 * time.Millisecond
 )
 
