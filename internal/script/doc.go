@@ -3,5 +3,6 @@
 // Scripts are drawn at random (internal/generate), read from replay files, or built from recorded
 // conversations. The fuzzer, replay and run --replay-files share this package.
 //
-// A script judges nothing: rules and laws judge its playback.
+// A script judges nothing: its playback is judged by the rules (internal/rules) or by the fuzzer's
+// laws.
 package script

@@ -128,7 +128,7 @@ func isNotification(e *transcript.Event) bool {
 }
 
 // pendingOperations returns the indexes of the operations whose requests were pending at a position
-// in the record: an unreadable line at that position may be the response to any of them.
+// in the record, because an unreadable line at that position may be the response to any of them.
 func (c *Conversation) pendingOperations(at int) []int {
 	var out []int
 	for _, r := range c.dialogue.InFlight(at) {

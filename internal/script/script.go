@@ -20,8 +20,8 @@ type Script struct {
 	Revision spec.Revision `json:"revision"`
 	// Tools are the names of the server's tools that the script calls, if known.
 	Tools []string `json:"tools,omitempty"`
-	// NoDiscover makes conversations of the stateless era begin without server/discover: any
-	// request may come first.
+	// NoDiscover makes conversations of the stateless era begin without server/discover, so that
+	// any request may come first.
 	NoDiscover bool        `json:"noDiscover,omitempty"`
 	Operations []Operation `json:"operations"`
 }
@@ -62,9 +62,10 @@ type Action string
 // The actions of operations.
 const (
 	// Send sends one message. In the stateless era, the player adds missing required keys of _meta
-	// to a request. If the operation has a target, the message is the next round of the target: the
-	// player adds the state from the target's response, and the client's responses to its requests
-	// for input. If the target's response requires no input, nothing is sent.
+	// to a request. If the operation has a target, the message retries the target with the input
+	// that it required: the player adds the state from the target's response, and the client's
+	// responses to its requests for input. If the target's response requires no input, nothing is
+	// sent.
 	Send Action = "send"
 	// Cancel cancels the target as the transport requires: with a notification or, in the stateless
 	// era over HTTP, by closing the target's response.

@@ -121,7 +121,7 @@ var errRowTime = errors.New("it took more than " + rowTime.String())
 const wholeWeight = 3
 
 // Rows are retried only if at most maxRetried of them have an unexpected outcome, or at most one in
-// maxRetriedDivisor if that is more: a busy machine does not explain a larger number.
+// maxRetriedDivisor if that is more, because a busy machine does not explain a larger number.
 const (
 	maxRetried        = 60
 	maxRetriedDivisor = 30

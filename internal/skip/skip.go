@@ -38,8 +38,8 @@ func isRequired() bool {
 }
 
 // UnlessRequired skips a test that takes minutes, unless Required is set. It does so even if
-// everything that the test needs is installed: installing it must not make go test ./... slower.
-// what names the tested programs, for the log.
+// everything that the test needs is installed, because installing it must not make go test ./...
+// slower. what names the tested programs, for the log.
 func UnlessRequired(t testing.TB, what string) {
 	t.Helper()
 	if !isRequired() {

@@ -10,8 +10,8 @@ import (
 
 // causes match the lines of stderr in which language runtimes, npm and shells say why a program
 // ended. The first entry that matches any line is used. If several lines match it, the first one is
-// the cause, or the last one if last is set: some runtimes print nested errors, the innermost one
-// at the end.
+// the cause, or the last one if last is set, because some runtimes print nested errors with the
+// innermost one at the end.
 var causes = []struct {
 	line *lazyregexp.Regexp
 	last bool

@@ -115,8 +115,8 @@ func maskNumber(r *client.Reply, number int) (string, bool) {
 }
 
 // areDistinguishable reports whether each result contains the number of steps of its own call, and
-// the results differ in nothing else. Only then does a result show which call it belongs to:
-// results that also vary in another way, such as in a duration, may be equal by chance.
+// the results differ in nothing else. Only then does a result show which call it belongs to,
+// because results that also vary in another way, such as in a duration, may be equal by chance.
 func areDistinguishable(pairs []replyPair) bool {
 	first := ""
 	for i, p := range pairs {

@@ -42,8 +42,8 @@ func (t *T) SupportedVersions(era spec.Era) []string {
 }
 
 // SpeaksHandshake reports whether the server is known to serve a handshake revision, too. If it
-// returns false, the server may still serve one: some servers list only the versions that can be
-// used after server/discover.
+// returns false, the server may still serve one, because some servers list only the versions that
+// can be used after server/discover.
 func (t *T) SpeaksHandshake() bool {
 	return len(t.SupportedVersions(spec.Handshake)) > 0 || slices.ContainsFunc(t.KnownRevisions, func(r spec.Revision) bool { return r.Era() == spec.Handshake })
 }

@@ -65,8 +65,8 @@ func (t *T) CheckOrigins(ctx context.Context, requirement string, w *Web) {
 }
 
 // sendRebound sends a request as a page does after DNS rebinding, when the page's host name
-// resolves to the server. It returns nil if the server is not on this machine: a name that resolves
-// to another machine may be the server's.
+// resolves to the server. It returns nil if the server is not on this machine, because a name that
+// resolves to another machine may be the server's.
 func (w *Web) sendRebound(ctx context.Context) *transcript.Exchange {
 	if !w.isLocal() {
 		return nil

@@ -9,7 +9,7 @@ import (
 )
 
 // IsRefused reports whether the first POST at or after the given position was refused with a 4xx
-// status. The body does not matter: an error in it may lack the id of the request.
+// status. The body does not matter, because an error in it may lack the id of the request.
 func IsRefused(c *client.Conversation, from int) bool {
 	x := firstPost(c, from)
 	return x != nil && x.Status() >= 400 && x.Status() < 500

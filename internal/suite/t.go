@@ -107,9 +107,9 @@ func (t *T) Observations() []Observation {
 	return slices.Clone(t.seen)
 }
 
-// add keeps an observation, unless its requirement does not exist in this revision or
-// over this transport. It panics if the case does not list the requirement: the engine
-// would not know of it.
+// add keeps an observation, unless its requirement does not exist in this revision or over this
+// transport. It panics if the case does not list the requirement, because the engine would not know
+// of it.
 func (t *T) add(o Observation) {
 	if !slices.Contains(t.Case.Requirements, o.Requirement) {
 		panic(fmt.Sprintf("case %s reports on %s, which is not in its Requirements", t.Case.ID, o.Requirement))

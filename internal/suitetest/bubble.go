@@ -7,9 +7,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// runSubtest runs f, which runs one case, as a parallel subtest. Over stdio, f runs in a bubble
-// of testing/synctest, because client and server then communicate without sockets: waiting takes
-// no time, and a busy machine delays nothing.
+// runSubtest runs f, which runs one case, as a parallel subtest. Over stdio, f runs in a bubble of
+// testing/synctest, because client and server then communicate without sockets. In a bubble,
+// waiting takes no time, and a busy machine delays nothing.
 func runSubtest(t *testing.T, name string, over spec.Transport, f func(*testing.T)) {
 	t.Helper()
 	t.Run(name, func(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// maxName limits the length of a name: a folder's name has at most 255 bytes.
+	// maxName limits the length of a name, because a folder's name has at most 255 bytes.
 	maxName = 200
 	// slash stands for / in the name of a folder. No server's name contains it.
 	slash = "~"
@@ -73,11 +73,11 @@ func isFolderOf(folder, name string) bool {
 	return wrong == "" && folder == own || folder == derivedFolder(name)
 }
 
-// nameFolders gives each server its folder. No two folders differ in case alone: some file systems
-// have one folder for both. If a name can't be the name of a folder, or differs from another only
-// in case, a foreign server (see Entry.isForeign) gets a derived folder, and any other server is an
-// error. Two servers with the same name are an error too, except that the result omits foreign
-// entries that exactly repeat an earlier one, as in pages of a registry.
+// nameFolders gives each server its folder. No two folders differ in case alone, because some file
+// systems have one folder for both. If a name can't be the name of a folder, or differs from
+// another only in case, a foreign server (see Entry.isForeign) gets a derived folder, and any other
+// server is an error. Two servers with the same name are an error too, except that the result omits
+// foreign entries that exactly repeat an earlier one, as in pages of a registry.
 func nameFolders(entries []Entry) ([]Entry, error) {
 	taken := make(map[string]*Entry, len(entries))
 	var out []Entry

@@ -130,8 +130,8 @@ func isReserved(name string) bool {
 }
 
 // startCommand returns the command that starts the package, and its environment, or the reason why
-// the package can't be started. It never uses the package's arguments for the runtime: whoever
-// published the package could use them to give a container access to the whole disk.
+// the package can't be started. It never uses the package's arguments for the runtime, because
+// whoever published the package could use them to give a container access to the whole disk.
 func (p *registryPackage) startCommand() (argv, env []string, reason string) {
 	versioned := p.Identifier
 	if p.Version != "" {

@@ -232,8 +232,8 @@ func (r *resolver) startProblem(name, dir string, env *environ) *problem {
 	return nil
 }
 
-// hasShebang reports whether the file begins with #!. It returns true if the file can't be opened:
-// starting the file then fails with an error that has the details.
+// hasShebang reports whether the file begins with #!. It returns true if the file can't be opened,
+// because starting the file then fails with an error that has the details.
 func hasShebang(path string) bool {
 	f, err := os.Open(path)
 	if err != nil {

@@ -41,7 +41,8 @@ func (e *environ) clone() environ {
 	return environ{names: slices.Clone(e.names), values: maps.Clone(e.values), goos: e.goos}
 }
 
-// key returns the key of a variable in maps. On Windows, names are case-insensitive.
+// key returns the key of a variable in values. It is in upper case on Windows, where names are
+// case-insensitive.
 func (e *environ) key(name string) string {
 	if e.goos == "windows" {
 		return strings.ToUpper(name)

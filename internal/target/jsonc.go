@@ -1,8 +1,8 @@
 package target
 
 // standardizeJSON returns text with its comments and trailing commas replaced with spaces, so that
-// the other bytes keep their offsets. It reports no errors: other malformed syntax, such as an
-// unclosed comment, stays for the JSON parser to report.
+// the other bytes keep their offsets. It reports no errors, because other malformed syntax, such as
+// an unclosed comment, stays for the JSON parser to report.
 //
 // It does not use tailscale/hujson, which does the same for well-formed text, but rejects a
 // byte order mark and a comment that ends the file without a newline, gives the position of

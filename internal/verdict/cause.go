@@ -14,7 +14,7 @@ type Spot struct {
 
 // An Occurrence is one observation of the deviation of a finding.
 type Occurrence struct {
-	// Spot is nil if unknown: the finding may then have any cause.
+	// Spot is nil if unknown; the finding may then have any cause.
 	Spot *Spot
 	// Pointer is the JSON pointer (RFC 6901) of the offending value in the message at Spot, "" if
 	// unknown.

@@ -69,10 +69,10 @@ func (o *opinions) add(place Place, judge string, said Opinion) {
 	}
 }
 
-// verdicts merges the opinions: it returns a verdict for each place with an
-// expected judge. The most severe opinion counts; of equally severe ones, that of
-// the judge that was expected first. The verdicts are ordered by revision (newest
-// first), by transport, and by the order of the catalogue.
+// verdicts merges the opinions: it returns a verdict for each place for which a judge was
+// registered. The most severe opinion counts; of equally severe ones, that of the judge that was
+// registered first. The verdicts are ordered by revision (newest first), by transport, and by the
+// order of the catalogue.
 func (o *opinions) verdicts() []Verdict {
 	rank := map[string]int{}
 	for i, q := range spec.Requirements().All() {

@@ -7,8 +7,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// longestInRange is a length, in bytes: any number of at most this length and without an exponent
-// is in the range of a double.
+// longestInRange is a length in bytes. Any number of at most this length and without an exponent is
+// in the range of a double.
 const longestInRange = 300
 
 // HasNumberOutOfRange reports whether v contains a number whose magnitude is too large or, without

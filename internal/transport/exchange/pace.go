@@ -132,8 +132,8 @@ func (p *pace) noteRefusal(sent time.Time) {
 
 // learnRate determines the rate after a wait that began and ended at the given times. It estimates
 // the server's limit from the requests that were served since the end of the previous wait. After
-// the first wait, it uses the estimate only if at least minSent requests were sent: requests from
-// before the run may have used up the limit, so the estimate may be too low.
+// the first wait, it uses the estimate only if at least minSent requests were sent, because
+// requests from before the run may have used up the limit, so the estimate may be too low.
 func (p *pace) learnRate(began, end, now time.Time) {
 	p.waited = max(firstPause, end.Sub(began))
 	limit := margin * float64(max(1, p.sent-p.refused)) / max(end.Sub(p.since), firstPause).Seconds()

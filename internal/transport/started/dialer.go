@@ -34,8 +34,7 @@ func (s *Starter) Dialer(first *Server, t spec.Transport, over func(*url.URL) tr
 // Transport implements transport.Dialer.
 func (d *Dialer) Transport() spec.Transport { return d.transport }
 
-// IsLimitedToOne implements transport.Sharer: only one server can listen on a fixed
-// port.
+// IsLimitedToOne implements transport.Sharer. Only one server can listen on a fixed port.
 func (d *Dialer) IsLimitedToOne() bool { return !d.starter.o.NeedsFreePort }
 
 // FreshDialer implements transport.Sharer.

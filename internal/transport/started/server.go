@@ -116,9 +116,9 @@ func (s *Server) Stop() {
 // outlives is how long the command may keep running after its listening processes have exited.
 const outlives = time.Second
 
-// watch waits until the service exits or silent is closed, which means that no process listens any
-// more. Then it notifies the links, unless the server is being stopped. It calls stop when it no
-// longer needs silent.
+// watch waits until the service exits or the channel silent is closed, which means that no process
+// listens any more. Then it notifies the links, unless the server is being stopped. It calls stop
+// when it no longer needs silent.
 func (s *Server) watch(silent <-chan struct{}, stop func()) {
 	defer close(s.notified)
 	defer stop()

@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// awaitExit waits for the leader to exit but does not reap it: while the
-// leader is a zombie, no other group can get this group's id, so signals to
-// the group cannot reach unrelated processes.
+// awaitExit waits for the leader to exit but does not reap it, because while the leader is a
+// zombie, no other group can get this group's id, so signals to the group cannot reach unrelated
+// processes.
 func (g *group) awaitExit(cmd *exec.Cmd) {
 	for {
 		err := unix.Waitid(unix.P_PID, cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)

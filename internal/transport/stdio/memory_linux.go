@@ -8,7 +8,8 @@ import (
 
 // residentMemory returns the private memory, in bytes, of a process, its group and all their
 // descendants. It returns false if the process has exited, or if the system does not provide the
-// number. File-backed pages do not count: their number grows as code runs for the first time.
+// number. File-backed pages do not count, because their number grows as code runs for the first
+// time.
 func residentMemory(pid int) (int64, bool) {
 	return sumOf(treeOf(pid), privateMemory)
 }

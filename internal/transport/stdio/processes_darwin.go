@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// adopt reports that orphans are not ours: on macOS launchd inherits them, and
-// they are found by their mark.
+// adopt reports that orphans are not ours, because on macOS launchd inherits them. They are found
+// by their mark.
 func adopt() (orphansAreOurs, possible bool) { return false, true }
 
 // A system is the processTable that reads sysctl.

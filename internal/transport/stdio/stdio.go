@@ -36,9 +36,8 @@ func NewDialer(c Command) *Dialer { return &Dialer{command: c} }
 // Transport returns spec.Stdio.
 func (d *Dialer) Transport() spec.Transport { return spec.Stdio }
 
-// Dial starts the server. The error is a *StartError if the server could not be
-// started. A server that starts and exits immediately is not an error: rec then
-// has an Exited event.
+// Dial starts the server. The error is a *StartError if the server could not be started. A server
+// that starts and exits immediately is not an error; in that case rec has an Exited event.
 func (d *Dialer) Dial(ctx context.Context, rec *transcript.Transcript) (transport.Link, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, context.Cause(ctx)
