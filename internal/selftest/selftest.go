@@ -307,7 +307,7 @@ func (o *Options) runRow(ctx context.Context, j job) (res Result) {
 	return res
 }
 
-// judge runs the checks of a row. late is set if rowTime ended the run.
+// judge runs the checks of a row. The result late is set if rowTime ended the run.
 func (o *Options) judge(ctx context.Context, j job, s engine.Selection) (p *verdict.Report, late bool, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, rowTime, errRowTime)
 	defer cancel()
@@ -346,9 +346,9 @@ func (o *Options) options(j job, d transport.Dialer, s engine.Selection) engine.
 	return e
 }
 
-// setOutcome sets the outcome of the row from the report p, or from err if there is no report. late
-// is set if rowTime ended the run. If the server can't be judged at all, the fault counts as killed
-// only if it makes servers unreachable.
+// setOutcome sets the outcome of the row from the report p, or from err if there is no report. The
+// argument late is set if rowTime ended the run. If the server can't be judged at all, the fault
+// counts as killed only if it makes servers unreachable.
 func (r *Result) setOutcome(p *verdict.Report, late bool, err error, f faults.Fault) {
 	r.By, r.doubted = nil, false
 	var unreachable *engine.UnreachableError

@@ -39,7 +39,7 @@ func isRequired() bool {
 
 // UnlessRequired skips a test that takes minutes, unless Required is set. It does so even if
 // everything that the test needs is installed, because installing it must not make go test ./...
-// slower. what names the tested programs, for the log.
+// slower. The argument what names the tested programs, for the log.
 func UnlessRequired(t testing.TB, what string) {
 	t.Helper()
 	if !isRequired() {
@@ -50,8 +50,8 @@ func UnlessRequired(t testing.TB, what string) {
 // IsNightly reports whether Required is "all".
 func IsNightly() bool { return os.Getenv(Required) == "all" }
 
-// UnlessNightly skips a test that only .ci/nightly runs, unless IsNightly is true. what names
-// the tested programs, for the log.
+// UnlessNightly skips a test that only .ci/nightly runs, unless IsNightly is true. The argument
+// what names the tested programs, for the log.
 func UnlessNightly(t testing.TB, what string) {
 	t.Helper()
 	if !IsNightly() {
@@ -59,8 +59,8 @@ func UnlessNightly(t testing.TB, what string) {
 	}
 }
 
-// Missing skips the test because a program is not installed, or fails it if Required is
-// set. what names the program and why gives the reason, for the log.
+// Missing skips the test because a program is not installed, or fails it if Required is set. The
+// argument what names the program, and why gives the reason, for the log.
 func Missing(t testing.TB, what, why string) {
 	t.Helper()
 	if isRequired() {

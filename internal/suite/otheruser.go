@@ -66,8 +66,8 @@ func (o *OutsideClient) OpeningRequest() []byte {
 	return o.C.Request(o.C.NewID(), spec.MethodInitialize, o.C.InitializeParams())
 }
 
-// SendOpening sends the first request of an ordinary client, outside of any session. how describes
-// the authorization for humans, such as "without a token".
+// SendOpening sends the first request of an ordinary client, outside of any session. The argument
+// how describes the authorization for humans, such as "without a token".
 func (o *OutsideClient) SendOpening(ctx context.Context, how string, authorization []string) *OutsideResponse {
 	body := o.OpeningRequest()
 	h := o.Headers(http.MethodPost, body, authorization)
@@ -141,9 +141,9 @@ func (u *OtherUser) Post(ctx context.Context, body []byte) *OutsideResponse {
 	return u.PostIn(ctx, u.session, "by the second user", body)
 }
 
-// PostIn sends a message as the second user in the session with this id. owner follows the word
-// session in the description of the request: whose session it is and, if need be, who sends the
-// message, such as "of the first user, by the second user".
+// PostIn sends a message as the second user in the session with this id. The argument owner follows
+// the word session in the description of the request: whose session it is and, if need be, who
+// sends the message, such as "of the first user, by the second user".
 func (u *OtherUser) PostIn(ctx context.Context, session, owner string, body []byte) *OutsideResponse {
 	method := "a message"
 	if m := wire.Parse(body).Messages; len(m) == 1 && m[0].Method != "" {

@@ -24,8 +24,8 @@ type progress struct {
 }
 
 // foreignClient returns the number of a client other than i whose number of steps is in the
-// progress that client i received, and whether there is such a client. clients is how many
-// clients there are.
+// progress that client i received, and whether there is such a client. The argument clients is the
+// number of all clients.
 func (p progress) foreignClient(i, clients int) (int, bool) {
 	for j := range clients {
 		if j != i && slices.Contains(p.totals, strconv.Itoa(stepsOf(j))) {

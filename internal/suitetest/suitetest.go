@@ -31,7 +31,7 @@ import (
 
 const targetVariable = "MCP_CONFORM_TARGET"
 
-// Declare declares the cases as Ginkgo specs, each for every transport in over, by default stdio. A
+// Declare declares the cases as Ginkgo specs, each for every given transport, by default stdio. A
 // spec starts its case only when Ginkgo reaches it, so that ginkgo -p runs each case in one process
 // only. t is the test that runs the specs with the returned configuration. With that configuration,
 // ginkgo --label-filter selects the same specs as mcp-conform run with this filter.

@@ -145,8 +145,9 @@ func (x *expander) inputValue(n *node, id string) (string, bool) {
 	return x.recordMissing(n, "input:"+id, label+" is not given: add --input "+shellQuote(id)+"=value, or set "+inputVariable(id))
 }
 
-// recordMissing records a missing value, unless it is already recorded. what identifies the value,
-// and sentence tells the user what is missing. It returns "" and true, the results of variable.
+// recordMissing records a missing value, unless it is already recorded. The argument what
+// identifies the value, and sentence tells the user what is missing. It returns "" and true, the
+// results of variable.
 func (x *expander) recordMissing(n *node, what, sentence string) (string, bool) {
 	if !slices.Contains(x.known, what) {
 		x.known = append(x.known, what)

@@ -7,8 +7,8 @@ import (
 )
 
 // completeURLTarget completes t, a target that has a URL. It sets the headers, the transport and
-// the command that starts the URL's server, as the flags for URLs say. where is the position of the
-// URL, for errors.
+// the command that starts the URL's server, as the flags for URLs say. The argument where is the
+// position of the URL, for errors.
 func (r *resolver) completeURLTarget(where string, t Target) (Target, error) {
 	headers, err := r.parseHeaderFlags()
 	if err != nil {

@@ -192,7 +192,8 @@ func (r *resolver) resolve() (Target, error) {
 }
 
 // folder returns the absolute path of a folder, which must exist; a relative path is resolved
-// against base. where and what are the position and the name of the flag or field, for errors.
+// against base. The arguments where and what are the position and the name of the flag or field,
+// for errors.
 func (r *resolver) folder(where, what, path, base string) (string, error) {
 	abs := r.absolute(path, base)
 	info, err := os.Stat(abs)

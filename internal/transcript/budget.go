@@ -102,8 +102,8 @@ func (b *Budget) hasRoom(n int64) bool {
 	return b.held+n <= b.most
 }
 
-// messageLimit returns the message limit that currently applies to a conversation. own is the limit
-// that the conversation's Limits set.
+// messageLimit returns the message limit that currently applies to a conversation. The argument own
+// is the limit that the conversation's Limits set.
 func (b *Budget) messageLimit(own int) int {
 	if b == nil {
 		return own

@@ -44,7 +44,7 @@ func (b *Builder) Expect(place Place, judge string, silent Opinion) {
 }
 
 // AddOpinion records a judge's opinion of a place. If a judge gives several opinions of a place,
-// the most severe counts. An opinion is ignored if the judge was not registered with Expect.
+// the most severe counts. An opinion is ignored if Expect did not register the judge for the place.
 func (b *Builder) AddOpinion(place Place, judge string, said Opinion) {
 	b.opinions.add(place, judge, said)
 }

@@ -320,8 +320,8 @@ func issuedTokenFaults() []*Fault {
 	}
 }
 
-// demandSecondScope refuses the matching requests whose token lacks the second scope. challenged
-// lists the scopes in the challenge to a request without a valid token.
+// demandSecondScope refuses the matching requests whose token lacks the second scope. The argument
+// challenged lists the scopes in the challenge to a request without a valid token.
 func demandSecondScope(challenged string, when func(r *http.Request) bool) *refserver.Seams {
 	const lacks = "Lacks-Scope" // tells Refuse why Accept did not accept the request
 	has := func(r *http.Request, scope string) bool {

@@ -47,8 +47,8 @@ func concurrencyFaults() []*Fault {
 }
 
 // editAfterConsecutive applies f to the responses to a method, except the first ones of each series
-// of consecutive responses to that method. limit is the number of these exceptions. A response to
-// another method ends the series.
+// of consecutive responses to that method. The argument limit is the number of these exceptions. A
+// response to another method ends the series.
 func editAfterConsecutive(limit int, method string, f func(*refserver.Out)) *refserver.Seams {
 	var mu sync.Mutex
 	consecutive := 0

@@ -135,9 +135,9 @@ func (p *Pacer) release() {
 	p.startTimer(now)
 }
 
-// noteResponse notes the response to a request. passed is the time at which the request was
-// released, and attempts the number of times it has been sent. If the response is a refusal, why
-// describes it, and ok reports whether to send the request again.
+// noteResponse notes the response to a request. The argument passed is the time at which the
+// request was released, and attempts the number of times it has been sent. If the response is a
+// refusal, why describes it, and ok reports whether to send the request again.
 func (p *Pacer) noteResponse(status int, header func(name string) string, passed time.Time, attempts int) (why string, ok bool) {
 	if p == nil || status < http.StatusOK {
 		return "", false
@@ -150,8 +150,9 @@ func (p *Pacer) noteResponse(status int, header func(name string) string, passed
 	return r.String(), p.noteRefused(r, passed, attempts)
 }
 
-// noteRefused notes the refusal of a request, and reports whether to send the request again. passed
-// is the time at which the request was released, and attempts the number of times it has been sent.
+// noteRefused notes the refusal of a request, and reports whether to send the request again. The
+// argument passed is the time at which the request was released, and attempts the number of times
+// it has been sent.
 func (p *Pacer) noteRefused(r refusal, passed time.Time, attempts int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -13,15 +13,15 @@ import (
 	"strings"
 )
 
-// listeners returns the sockets that accept TCP connections and that a process in among holds. If
-// among is nil, it considers all processes.
+// listeners returns the sockets that accept TCP connections and that one of the processes in the
+// list among holds. If among is nil, it considers all processes.
 func listeners(among []int) []listener {
 	return slices.DeleteFunc(holdersOf(listeningSockets(), among), func(l listener) bool { return len(l.pids) == 0 })
 }
 
 // listenersAt returns the sockets that a connection to u reaches: those bound to its address or, if
-// there are none, those bound to all addresses. It looks up the holders of each socket among the
-// processes in among, or among all processes if among is nil.
+// there are none, those bound to all addresses. It looks up which processes of the list among hold
+// each socket, see holdersOf.
 func listenersAt(u *url.URL, among []int) []listener {
 	host, port, err := net.SplitHostPort(address(u))
 	if err != nil {
@@ -105,8 +105,8 @@ func parseAddress(text string) (netip.AddrPort, bool) {
 	return netip.AddrPortFrom(addr.Unmap(), uint16(number)), ok
 }
 
-// holdersOf looks up which processes hold the sockets. It looks only at the processes in among, or
-// at all processes if among is nil.
+// holdersOf looks up which processes hold the sockets. It looks only at the processes in the list
+// among, or at all processes if that is nil.
 func holdersOf(sockets []socket, among []int) []listener {
 	holders := map[string][]int{}
 	for _, s := range sockets {

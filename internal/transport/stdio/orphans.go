@@ -210,8 +210,8 @@ func (r *registry) endOrphans() {
 
 // killOrphans kills each orphan of exited servers, and adds it to killed. It returns the number of
 // orphans (and, after KillAll, of servers) that are still alive, and whether it killed an orphan
-// that was not in killed before. first and last are set in the first and the last pass; the last
-// pass gives up on the orphans that are still alive.
+// that was not in killed before. The arguments first and last are set in the first and the last
+// pass; the last pass gives up on the orphans that are still alive.
 func (r *registry) killOrphans(killed processSet, first, last bool) (left int, fresh bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -155,8 +155,8 @@ func (l *Link) follow(p *exchange.Pending, again func() *exchange.Pending) *exch
 }
 
 // finish waits for the end of the exchange. If its stream ended before the requests in asks had
-// responses, finish resumes the stream. It returns the last exchange. from is the position in the
-// record at which the POST began.
+// responses, finish resumes the stream. It returns the last exchange. The argument from is the
+// position in the record at which the POST began.
 func (l *Link) finish(p *exchange.Pending, asks []wire.ID, from int) *exchange.Pending {
 	<-p.Over()
 	if how, detail := p.HowEnded(); how == transcript.Unreachable {
