@@ -180,8 +180,8 @@ func (t *Transcript) StartTime() time.Time { return t.start }
 
 // Add records e as the newest event and returns it with Seq and At set. Raw and Stream must not be
 // modified afterwards. A Requested event without a number begins the next exchange. For an event
-// with Stream, Add sets Raw to the data. It also sets Kind, unless Size exceeds the length of the
-// data: to Received if the chunk carries a message, and to Streamed if it does not.
+// with Stream, Add sets Raw to the data. Unless Size exceeds the length of the data, it also sets
+// Kind: to Received if the chunk carries a message, otherwise to Streamed.
 func (t *Transcript) Add(e Event) *Event {
 	e.setDerived()
 	weight := eventWeight(&e)
