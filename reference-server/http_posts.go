@@ -209,9 +209,9 @@ func (p *post) respond(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// stream sends messages as events. The parameter first, if not nil, is sent before the queued
-// messages. stream returns when the response is sent, when the request gets no response, or when
-// the connection or the session ends. The events have no ids: a stream can't be resumed.
+// stream sends messages as events. If first is not nil, it is sent before the queued messages.
+// stream returns when the response is sent, when the request gets no response, or when the
+// connection or the session ends. The events have no ids, because a stream can't be resumed.
 func (p *post) stream(w http.ResponseWriter, r *http.Request, first *Out) {
 	h, flush := w.Header(), http.NewResponseController(w).Flush
 	h.Set("Content-Type", streamType)

@@ -29,7 +29,7 @@ type ProtectionSeams struct {
 	// AnyState accepts a retry with a requestState that the server did not issue for that request.
 	// The server then uses only the responses of the retry.
 	AnyState bool
-	// Upstream may change a request to the upstream; token is the client's token.
+	// Upstream may change a request to the upstream service; token is the client's token.
 	Upstream func(r *http.Request, token string)
 }
 

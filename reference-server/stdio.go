@@ -20,11 +20,11 @@ const closeTimeout = 500 * time.Millisecond
 // reports the same code for a process killed by SIGKILL.
 const ExitKilled = 137
 
-// ServeStdio serves one client over a pair of pipes, one message per line. It returns the exit
-// code of the process when the input ends, or when the channel signals receives TERM or INT: 0,
-// unless a fault chooses another. At the end of the input it first waits at most
-// Options.DrainTimeout for the responses to the requests that it has read. When ctx ends it
-// returns ExitKilled at once, as if killed.
+// ServeStdio serves one client over a pair of pipes, one message per line. It returns the exit code
+// of the process when the input ends, or when TERM or INT arrives on signals. The code is 0 unless
+// a fault chooses another. At the end of the input it first waits at most Options.DrainTimeout for
+// the responses to the requests that it has read. When ctx ends it returns ExitKilled at once, as
+// if killed.
 //
 // A pending read of the input outlives ServeStdio; the caller must close in.
 func ServeStdio(ctx context.Context, in io.Reader, out, errOut io.Writer, signals <-chan string, o Options) (exitCode int) {

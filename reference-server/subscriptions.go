@@ -32,8 +32,7 @@ var filterMembers = map[string]string{
 const filterURIs = "resourceSubscriptions"
 
 // subscribers are the subscriptions of an offer. The lock is held while a notification is sent, so
-// that the acknowledgement of a subscription precedes its notifications, and none of them follows
-// its end.
+// that the notifications of a subscription come after its acknowledgement and before its end.
 type subscribers struct {
 	mu  sync.Mutex
 	all []*subscription

@@ -316,8 +316,8 @@ func (c *Console) End(r *verdict.Report) {
 	}
 }
 
-// legend explains the symbols of a finding in one line, which it returns if the lines of the
-// finding have any.
+// legend returns an explanation of the symbols in the lines of a finding, or nil if the lines
+// contain no symbols.
 func (c *Console) legend(finding []string) []string {
 	text := strings.Join(finding, "\n")
 	if !strings.Contains(text, "»") {
@@ -435,8 +435,8 @@ func (c *Console) Err() error {
 	return c.err
 }
 
-// defuser breaks the markers that CI systems recognise as commands anywhere in
-// a line of a log.
+// ciCommandEscaper breaks the markers that CI systems recognise as commands anywhere in a line of a
+// log.
 var ciCommandEscaper = strings.NewReplacer("##[", `#\u0023[`, "##vso[", `#\u0023vso[`, "##teamcity[", `#\u0023teamcity[`)
 
 // escapeCICommands keeps the CI system that collects the log from executing a line as a

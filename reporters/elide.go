@@ -10,9 +10,10 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// identifying are the members of params that identify a request, and that of the result of
-// initialize that the rest of a conversation depends on. The others are cut before them, because
-// many clients and servers write the members in alphabetical order: arguments before name.
+// identifying contains the members of params that identify a request, and the member of the result
+// of initialize on which the rest of a conversation depends. Other members are shortened to make
+// room for these, because many clients and servers write the members in alphabetical order, such as
+// arguments before name.
 var identifying = map[string][]string{
 	"params": {"protocolVersion", "name", "uri", "ref", "task", "taskId", "level", "cursor", "requestId", "progressToken"},
 	"result": {"protocolVersion"},
@@ -28,9 +29,10 @@ type memberSpan struct {
 	from, to   int // of its value
 }
 
-// elide leaves out versionMember and shortens other members of params or result in the text of an
-// event, so that its first columns contain the identifying ones, if that is possible. Where
-// shorter values are not enough, it leaves out the members. It leaves what is marked as it is.
+// elide removes versionMember from the text of an event and shortens the members of params or
+// result that do not identify the message, so that the first columns of the text contain the
+// identifying members, if that is possible. Where shorter values are not enough, it removes the
+// members. It never changes a marked part.
 func elide(e *verdict.Evidence, columns int) *verdict.Evidence {
 	if e.Skipped > 0 || e.Direction != ">" && e.Mark != nil {
 		return e
@@ -80,13 +82,14 @@ func elide(e *verdict.Evidence, columns int) *verdict.Evidence {
 	return &out
 }
 
-// An elision replaces a part of a text by an ellipsis, and what closes the value that it ends.
+// An elision replaces a part of a text by an ellipsis and the text in the field closes, which ends
+// the JSON value that is shortened.
 type elision struct {
 	from, to int
 	closes   string
 }
 
-// saves returns by how many columns the elision shortens a text, at least.
+// saves returns the minimum number of columns by which the elision shortens a text.
 func (c *elision) saves() int { return c.to - c.from - 1 - len(c.closes) }
 
 // shortenValues shortens the values of members, the longest first, so that the text takes fewer
@@ -122,8 +125,8 @@ func omitMembers(text string, members []memberSpan, over int) (cuts []elision, l
 	return cuts, over
 }
 
-// membersOf returns the members of params and result in a message, whose values end within the
-// text. The message need not be valid JSON.
+// membersOf returns those members of params and result whose values end within the text of a
+// message. The message need not be valid JSON.
 func membersOf(text string) []memberSpan {
 	var out []memberSpan
 	eachMember(text, strings.IndexByte(text, '{'), func(name string, _, from, to int) {

@@ -93,8 +93,8 @@ func groupEntries(r *verdict.Report, wanted func(*verdict.Finding) bool) []entry
 	return out
 }
 
-// notesLast orders notes after all other findings: a note never changes the exit code, and a broken
-// requirement must not be listed after a note, even if the SDK causes it.
+// notesLast orders notes after all other findings, because a note never changes the exit code. So a
+// broken requirement is not listed after a note, even if the SDK causes the deviation.
 func notesLast(a, b *entry) int {
 	switch {
 	case a.Outcome != verdict.Note && b.Outcome == verdict.Note:

@@ -17,8 +17,8 @@ func WrapLine(line string, columns, indent int) []string {
 // does not contain this character.
 const glued = "\x00"
 
-// splitWords splits text at its spaces. A dot between two parts of the text stays with the first
-// part.
+// splitWords splits text at its spaces. The dot in " · ", which separates two parts of the text,
+// stays with the first part.
 func splitWords(text string) []string {
 	return strings.Split(strings.ReplaceAll(text, " · ", glued+"· "), " ")
 }

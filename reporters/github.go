@@ -104,9 +104,8 @@ func annotate(b *bytes.Buffer, kind, file, title string, lines ...string) {
 	b.WriteByte('\n')
 }
 
-// escapeCommandData escapes the text of a workflow command. escapeCommandProperty also
-// escapes the characters that end a property. The text is visible, so it
-// contains no newlines.
+// escapeCommandData escapes the text of a workflow command. escapeCommandProperty also escapes the
+// characters that end a property. The text comes from Visible, so it contains no newlines.
 func escapeCommandData(text string) string {
 	return strings.ReplaceAll(ciCommandEscaper.Replace(text), "%", "%25")
 }

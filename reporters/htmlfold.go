@@ -55,8 +55,8 @@ func describeTimes(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// countRepeats returns how many copies directly follow a group of events. The group has unit
-// events, and begins with events[at].
+// countRepeats returns how many copies directly follow a group of events. The group consists of
+// events[at] and the events after it; unit is the number of events in the group.
 func countRepeats(events []pageEvent, at, unit int) int {
 	if unit == 2 && (at+1 >= len(events) || events[at].Way != "out" || events[at+1].Way != "in") {
 		return 0

@@ -81,7 +81,7 @@ func (c *Console) baselineLines(r *verdict.Report) []string {
 }
 
 // staleAdvice is the advice for an outdated baseline entry. A notice has the command that removes
-// those whose findings no longer occur.
+// the entries whose findings no longer occur.
 const staleAdvice = "correct or remove each stale entry"
 
 func describeStaleCount(n int) string {

@@ -29,7 +29,8 @@ func Outputs(w io.Writer, r *verdict.Report) error {
 	return err
 }
 
-// verdictWord returns the result of the whole run, which is its most severe one, as one word.
+// verdictWord returns, as one word, the result of the whole run, which is the most severe result in
+// it.
 func verdictWord(r *verdict.Report) string {
 	switch _, any := r.Worst(); {
 	case countRequirements(r, verdict.Broken) > 0:

@@ -30,8 +30,8 @@ func orderFaults() []*Fault {
 
 // reassignReplies replaces the id of each sampling response with the id that pick returns. The
 // arguments of pick are the ids of the session's pending sampling requests, oldest first, and the
-// id of the response. reassignReplies also gives ask-sampling readOnlyHint, so that the harness
-// calls it.
+// id of the response. reassignReplies also sets readOnlyHint on the tool ask-sampling, so that the
+// harness calls it.
 func reassignReplies(pick func(open []wire.ID, id wire.ID) wire.ID) *refserver.Seams {
 	var mu sync.Mutex
 	open, asked := map[*refserver.Session][]wire.ID{}, map[*refserver.Session][]wire.ID{}

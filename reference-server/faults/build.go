@@ -20,8 +20,8 @@ type Handler = func(*refserver.Call) (any, *refserver.Error)
 // A MessageFilter reports whether a fault applies to an outgoing message.
 type MessageFilter func(o *refserver.Out) bool
 
-// Responses matches the responses to requests of the given methods; if no method is given, to all
-// requests except initialize, so that the session can begin.
+// Responses matches the responses to requests of the given methods. If no method is given, it
+// matches the responses to all requests except initialize, so that the session can begin.
 func Responses(methods ...string) MessageFilter {
 	return func(o *refserver.Out) bool {
 		answer := o.Kind == refserver.OutResult || o.Kind == refserver.OutError

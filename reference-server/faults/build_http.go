@@ -243,8 +243,8 @@ func replaceStatus(old, changed int) func(int) int {
 	}
 }
 
-// setContentType replaces the content type media with the content type other in the responses to
-// the matching requests.
+// setContentType changes the content type of the responses to the matching requests from media to
+// other.
 func setContentType(when func(v *exchange) bool, media, other string) *refserver.Seams {
 	return editResponses(when, func(_ *exchange, r *responseEditor) {
 		r.editHead = func(status int, h http.Header, _ []byte) int {

@@ -11,8 +11,9 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// mapSessionIDs gives clients other session ids than the server uses internally. name returns the
-// id that clients get, from the number of the session, which counts from 1, and its internal id.
+// mapSessionIDs gives clients other session ids than the server uses internally. The function name
+// returns the id that clients get. Its arguments are the number of the session, counted from 1, and
+// the id that the server uses.
 func mapSessionIDs(name func(n int, id string) string) *refserver.Seams {
 	var mu sync.Mutex
 	given, inside := map[string]string{}, map[string]string{}

@@ -17,9 +17,9 @@ func cancellationFaults() []*Fault {
 	const stop, silent = "cancellation.stop-processing/", "cancellation.no-response-after-cancel/"
 	const race, unknown, malformed, late = "cancellation.race-handled/", "cancellation.unknown-ignored/", "cancellation.malformed-ignored/", "cancellation.late-response-ignored/"
 	const own, idType = "cancellation.server-cancels-own-requests/", "cancellation.id-type-matters/"
-	// Some faults are limited to stdio: over HTTP messages on two streams have no
-	// order, a response on the wrong stream is another fault, and the end of a session
-	// does not end the process.
+	// Some faults are limited to stdio: over HTTP, messages on two streams have no order, a
+	// response on the wrong stream is another fault, and the end of a session does not end the
+	// process.
 	return []*Fault{
 		newFault(stop+"ignored", "the server ignores cancellations", ignoreCancellations()).inRevisions(revisionsWithReadOnlyHint()...).overTransports(spec.Stdio),
 		newFault(stop+"silently", "a cancelled tool continues, reports progress, and sends no response", combineSeams(ignoreCancellations(), suppressCancelled())).inRevisions(revisionsWithReadOnlyHint()...).overTransports(spec.Stdio),

@@ -166,8 +166,9 @@ func textBlock(text string) map[string]any { return map[string]any{"type": "text
 
 func applyBoth(first, second edit) edit { return func(m map[string]any) { first(m); second(m) } }
 
-// alternateValues returns an edit that applies e to each object with the next of the values. An
-// object, identified by its URI or name, gets the same value each time.
+// alternateValues returns an edit that gives each object the next of the values, with the edit that
+// e returns for that value. An object, identified by its URI or name, gets the same value each
+// time.
 func alternateValues(e func(value any) edit, values ...any) edit {
 	var mu sync.Mutex
 	turns := map[string]int{}

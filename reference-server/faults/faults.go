@@ -2,12 +2,11 @@
 // breaks a requirement, and the checks must report it. A legal variation is odd but
 // permitted, and no check may report it.
 //
-// To add a fault, add a row to a function of its area, in a file whose name begins
-// with the area; add a new function to tables. A row has an id, a title and the seams.
-// The part of the id before the slash is the requirement that the fault breaks. The
-// title says what the server does. Functions in build.go make most of the seams.
-// mcp-conform explain shows the first fault of a requirement that it can, so the
-// plainest is the first.
+// To add a fault, add a row to a function of its area, in a file whose name begins with the area;
+// add a new function to tables. A row has an id, a title and the seams. The part of the id before
+// the slash is the requirement that the fault breaks. The title says what the server does.
+// Functions in build.go make most of the seams. mcp-conform explain shows the first fault of a
+// requirement that it can show, so the plainest fault comes first.
 //
 // The functions that most rows call are marked noinline. Otherwise each row would contain a
 // copy of their code.
@@ -179,7 +178,7 @@ func newVariation(name, title string, seams *refserver.Seams) *Fault {
 	return newVariationWithState(name, title, func() *refserver.Seams { return seams })
 }
 
-// newVariationWithState is like newStatefulFault, but returns a variation that the specification
+// newVariationWithState is like newFaultWithState, but returns a variation that the specification
 // permits.
 //
 //go:noinline

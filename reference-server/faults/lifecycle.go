@@ -158,9 +158,9 @@ func isList(c *refserver.Call) bool {
 	return false
 }
 
-// requestBeforeInitialized sends a request right after the response to initialize, if the client
-// declared the capability for the request. The function what returns the method and the params of
-// the request.
+// requestBeforeInitialized sends the request with the method and the params that its argument
+// returns, right after the response to initialize, if the client declared the capability for the
+// request.
 func requestBeforeInitialized(what func(s *refserver.Session) (method string, params any)) *refserver.Seams {
 	return EditOutgoing(Results(spec.MethodInitialize), func(o *refserver.Out) {
 		method, params := what(o.Session)

@@ -134,8 +134,8 @@ func (t *levelTracker) isResponse(o *refserver.Out) bool {
 	return wants && Results()(o)
 }
 
-// logOnOtherCall makes each call of the tool log with a level send a log message for every
-// earlier call that matches.
+// logOnOtherCall sends a log message for every earlier call that matches, whenever the tool named
+// log is called with a log level.
 func logOnOtherCall(when func(c *refserver.Call) bool) *refserver.Seams {
 	var mu sync.Mutex
 	var others []*refserver.Call

@@ -168,8 +168,8 @@ func appendEmptyPages() *refserver.Seams {
 	})
 }
 
-// countCursorUses makes each cursor unique. For a request with a cursor that was used before, the
-// handler in the parameter again replaces the usual one.
+// countCursorUses makes each cursor unique. The handler that is passed as again replaces the usual
+// one for requests with a cursor that was used before.
 func countCursorUses(again CallHandler) *refserver.Seams {
 	var mu sync.Mutex
 	used := map[string]bool{}

@@ -143,8 +143,8 @@ func resourceReadFaults() []*Fault {
 	}
 }
 
-// keepFirstSizes keeps the sizes that resources had in the first list. It also gives the tool that
-// changes a size readOnlyHint, so that the harness calls it.
+// keepFirstSizes keeps the sizes that resources had in the first list. It also sets readOnlyHint on
+// the tool that changes a size, so that the harness calls the tool.
 func keepFirstSizes() *refserver.Seams {
 	var known sync.Map // sizes by URI
 	return combineSeams(markReadOnly("update-resource"), EditResult(spec.MethodResourcesList, func(r map[string]any) {
@@ -212,13 +212,13 @@ func setResourcesCapability(resources map[string]any) *refserver.Seams {
 	return EditResult(spec.MethodInitialize, func(r map[string]any) { r["capabilities"].(map[string]any)["resources"] = resources })
 }
 
-// markReadOnly gives a tool readOnlyHint, so that the harness calls it.
+// markReadOnly sets readOnlyHint on a tool, so that the harness calls it.
 func markReadOnly(tool string) *refserver.Seams {
 	return editTool(tool, func(t map[string]any) { t["annotations"] = map[string]any{"readOnlyHint": true} })
 }
 
-// dropEverySecond drops every second notification of a method. It also gives the tool that
-// changes lists readOnlyHint, so that the harness calls it.
+// dropEverySecond drops every second notification of a method. It also sets readOnlyHint on the
+// tool that changes lists, so that the harness calls the tool.
 func dropEverySecond(method string) func() *refserver.Seams {
 	return func() *refserver.Seams {
 		var n atomic.Int64

@@ -94,8 +94,8 @@ func legalChangeNotifications() []*Fault {
 	}
 }
 
-// subscriptions records the subscriptions of a session, by URI. The fault decides what ended
-// and twice mean.
+// subscriptions records the subscriptions of a session, by URI. Each fault decides what it records
+// in the fields ended and twice.
 type subscriptions struct {
 	mu           sync.Mutex
 	on           map[string]bool // the session gets updates

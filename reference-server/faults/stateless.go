@@ -77,7 +77,7 @@ func metadataFaults() []*Fault {
 }
 
 // askIfUndeclared requests input from a client that does not declare the capability for it, in tool
-// calls whose params have a value at the JSON pointer in the parameter member.
+// calls whose params have a value at member, which is a JSON pointer.
 func askIfUndeclared(capability, member string, input map[string]any) *refserver.Seams {
 	return WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if wire.At(c.Params, member) == nil || c.ClientDeclared(capability) {

@@ -58,9 +58,9 @@ func notifyInTurn() changeNotifier {
 	}
 }
 
-// broadcast keeps several listening streams of a session open; tell distributes the change
-// events among them. It also gives the tool update-resource readOnlyHint, so that the harness
-// calls it.
+// broadcast keeps several listening streams of a session open; tell distributes the change events
+// among them. It also sets readOnlyHint on the tool update-resource, so that the harness calls the
+// tool.
 func broadcast(tell changeNotifier) *refserver.Seams {
 	e := newListeningStreams()
 	diverts := func(session string) func([]byte) []byte {

@@ -30,8 +30,8 @@ func isLargeBody(v *exchange) bool { return v.frame != nil && v.r.ContentLength 
 // freeRequests is the number of requests that are served before the first refusal is possible.
 const freeRequests = 10
 
-// everyThirdCall returns a function that returns true on every third call after
-// the first freeRequests.
+// everyThirdCall returns a function that returns true on every third call after the first
+// freeRequests calls.
 func everyThirdCall() func() bool {
 	var asked atomic.Int64
 	return func() bool { n := asked.Add(1); return n > freeRequests && n%3 == 0 }

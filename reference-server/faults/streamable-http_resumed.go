@@ -77,8 +77,8 @@ func resumesCall(v *exchange) bool {
 	return isResume(v) && !strings.HasPrefix(v.r.Header.Get(eventHeader), "0-")
 }
 
-// closeAfterFirstEvent closes the connection after the first message of a stream,
-// unless that is the response. The client gets the rest when it resumes the stream.
+// closeAfterFirstEvent closes the connection after the first message of a stream, unless that
+// message is the response. The client gets the rest when it resumes the stream.
 func closeAfterFirstEvent(v *exchange, r *responseEditor) {
 	ctx, cancel := context.WithCancel(v.r.Context())
 	v.r = v.r.WithContext(ctx)
@@ -97,8 +97,8 @@ func closeAfterFirstEvent(v *exchange, r *responseEditor) {
 	}
 }
 
-// endListeningStreams ends each listening stream after a while. Clients can't resume such a stream:
-// the server ignores its event ids and sends later messages on the next stream.
+// endListeningStreams ends each listening stream after a while. Clients can't resume such a stream,
+// because the server ignores its event ids and sends later messages on the next stream.
 func endListeningStreams() *refserver.Seams {
 	const mark = "listening-"
 	var opened atomic.Int64

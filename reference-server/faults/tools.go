@@ -185,7 +185,7 @@ func renameCalledTool(c *refserver.Call, rename func(string) string) *refserver.
 	return c
 }
 
-// removeAfterWalk removes an item from a list, starting with the second walk through it. The
+// removeAfterWalk removes an item from a list, starting with the second walk through the list. The
 // walks of all sessions count.
 func removeAfterWalk(method, member, name string) *refserver.Seams {
 	var walks atomic.Int64

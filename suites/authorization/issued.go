@@ -34,8 +34,9 @@ var issuedTokens = []issuedToken{
 	{issuer.OtherIssuer, "with a token in the name of another issuer", otherIssuer, "The server accepts a token in the name of another issuer.", verdict.Full},
 }
 
-// useIssuedTokens sends wrong tokens of an authorization server that the server trusts. The control
-// for each is a valid token, which must be served.
+// useIssuedTokens sends wrong tokens of an authorization server that the server trusts. It gives up
+// unless the server accepts a valid token, because a server that refuses that too shows nothing
+// about wrong ones.
 func useIssuedTokens(ctx context.Context, t *suite.T) {
 	if t.Issuer == nil {
 		t.GiveUp("mcp-conform can't get wrong tokens from an authorization server that the server trusts; see --auth-server and --client-id")
@@ -151,8 +152,9 @@ func (p *prober) judgeNoScope(ctx context.Context, resource string) {
 }
 
 // judgeChallengedScopes judges whether a token with the scopes of the challenge suffices, and
-// whether the same request gets the same challenge when it is repeated. without is an Authorization
-// header with a token without scope, and first the response to it.
+// whether the same request gets the same challenge when it is repeated. The argument without is the
+// Authorization header of an earlier request, whose token has no scope. The argument first is the
+// response to that request.
 func (p *prober) judgeChallengedScopes(ctx context.Context, resource, scope string, without []string, first *suite.OutsideResponse) {
 	again := p.sendOpening(ctx, "with a token without scope, once more", without)
 	if c, _ := challengeIn(again); again.Status == http.StatusForbidden && c.Param("scope") != "" {

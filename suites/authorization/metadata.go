@@ -18,7 +18,7 @@ import (
 )
 
 // fetchResourceMetadata looks for the metadata document of the resource as clients do. It returns
-// the document, or nil if there is none, and the answers from the places that have none.
+// the document, or nil if there is none, and the answers from the URLs that have none.
 func (p *prober) fetchResourceMetadata(ctx context.Context) (found *suite.OutsideResponse, tried []*suite.OutsideResponse) {
 	if c, ok := challengeIn(p.refused); ok {
 		if u, err := url.Parse(c.Param("resource_metadata")); err == nil && oauth.MayFetch(p.URL, u) {
@@ -97,9 +97,9 @@ func (p *prober) judgeMetadataURL(ctx context.Context) {
 // judged. Other machines may be able to fetch it.
 func describeUnreachable(a *suite.OutsideResponse) string { return a.About + " got " + a.Describe() }
 
-// judgeMissing judges a missing metadata document; tried are the answers from the places where it
-// could be. A refusal with status 401 or 403 means that the document needs a token. judgeMissing
-// gives up if a place is out of reach.
+// judgeMissing judges a missing metadata document; tried contains the answers from the URLs where
+// the document could be. A refusal with status 401 or 403 means that the document needs a token.
+// judgeMissing gives up if one of the URLs is out of reach.
 func (p *prober) judgeMissing(ctx context.Context, tried []*suite.OutsideResponse) {
 	for _, a := range tried {
 		if isOutOfReach(a) {
@@ -136,7 +136,7 @@ func urlsOf(all []*suite.OutsideResponse) []string {
 }
 
 // judgeResource judges the resource identifier in the document. It should be the URL of the server,
-// or a prefix of that.
+// or a prefix of that URL.
 func (p *prober) judgeResource(ctx context.Context, doc *suite.OutsideResponse) {
 	named, ok := wire.Text(doc.Members()["resource"])
 	u, err := url.Parse(named)

@@ -69,7 +69,7 @@ func (p *prober) requireProtection(ctx context.Context) {
 
 // obtainRefusal returns the answer to a request without a token: to the first request of a client
 // or, if that is served, to the first of several later ones that is refused with status 401. If
-// none of them is, it returns the answer to the first request.
+// none of the later requests is refused so, it returns the answer to the first request.
 func (p *prober) obtainRefusal(ctx context.Context) *suite.OutsideResponse {
 	first := p.sendOpening(ctx, "without a token", nil)
 	if !first.IsServed() {
@@ -94,8 +94,9 @@ func (p *prober) obtainRefusal(ctx context.Context) *suite.OutsideResponse {
 	return first
 }
 
-// sendOpening sends a request with these Authorization headers, which how describes. The request is
-// p.inner or, if that is nil, the first request of an ordinary client, outside of any session.
+// sendOpening sends a request with the given Authorization headers; how describes them for reports.
+// The request is p.inner or, if that is nil, the first request of an ordinary client, outside of
+// any session.
 func (p *prober) sendOpening(ctx context.Context, how string, authorization []string) *suite.OutsideResponse {
 	if in := p.inner; in != nil {
 		body := p.C.Request(p.C.NewID(), in.method, in.params)
@@ -168,7 +169,7 @@ func (p *prober) report(ctx context.Context, v verdict.Deviation, shownBy ...*su
 	p.reportWithLimit(ctx, v, verdict.OnlyNote, shownBy)
 }
 
-// reportServed is like deviates, but for a request that must not be served: if the server uses
+// reportServed is like report, but for a request that must not be served. If the server uses
 // another kind of authorization, the deviation is at most a warning, instead of a note.
 func (p *prober) reportServed(ctx context.Context, v verdict.Deviation, shownBy ...*suite.OutsideResponse) {
 	p.reportWithLimit(ctx, v, verdict.AtMostWarning, shownBy)
@@ -189,8 +190,7 @@ func (p *prober) reportWithLimit(ctx context.Context, v verdict.Deviation, other
 // if the server names metadata in its challenge or has the metadata document of a protected
 // resource. Neither exists in 2025-03-26. In that revision a document of an authorization server at
 // the root of the host gives AtMostWarning, because it may belong to another server. Without any of
-// these signs that the server follows the authorization of MCP, weightLimit returns the parameter
-// otherwise.
+// these signs that the server follows the authorization of MCP, weightLimit returns its argument.
 func (p *prober) weightLimit(ctx context.Context, otherwise verdict.Weight) verdict.Weight {
 	if c, ok := challengeIn(p.refused); ok && c.Param("resource_metadata") != "" {
 		return verdict.Full

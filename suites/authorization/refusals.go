@@ -52,7 +52,7 @@ func (p *prober) judgeHasChallenge(ctx context.Context, a *suite.OutsideResponse
 	return false
 }
 
-// judgeOtherStatus judges a refusal with another status than 401. It counts as a refusal because of
+// judgeOtherStatus judges a refusal with a status other than 401. It counts as a refusal because of
 // the missing token only if the same request with the token is served.
 func (p *prober) judgeOtherStatus(ctx context.Context, first *suite.OutsideResponse) {
 	token, _ := p.Authorization()

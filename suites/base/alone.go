@@ -19,14 +19,14 @@ const requestAnswered = "base.request-answered"
 const followTime = 100 * time.Millisecond
 
 // silenceDurations returns how long a case waits before it sends the next message. No two of these
-// times differ by less than twice followTime. So a response that always takes equally long can come
-// right after the next message with only one of them.
+// times differ by less than twice followTime. So a response that always takes the same time can
+// follow right after the next message with only one of these waits.
 func silenceDurations() []time.Duration {
 	return []time.Duration{1500 * time.Millisecond, 300 * time.Millisecond, 700 * time.Millisecond}
 }
 
-// maxUnanswered limits the requests that may stay without a response: a server that answers none of
-// them may only be slow, and each costs a wait.
+// maxUnanswered limits the requests that may stay without a response. A server that answers none of
+// them may only be slow, and each of them costs a wait.
 const maxUnanswered = 2
 
 func aloneCase() suite.Case {

@@ -58,8 +58,9 @@ type wrongAnswers struct {
 	lines []*sentLine
 }
 
-// add adds a line with its deviation. The positions in At that belong to the first line stay
-// last, where the offending event belongs, because Seen begins with the first line.
+// add adds a line with its deviation. It puts the new positions before the others in At, whose last
+// position is the offending event. So that event stays the one of the first line, with which Seen
+// begins.
 func (w *wrongAnswers) add(d verdict.Deviation, p *sentLine) {
 	w.lines = append(w.lines, p)
 	w.At = append(d.At, w.At...)

@@ -23,9 +23,9 @@ type line struct {
 	// frame is the line to send. In it, ID is replaced with a fresh id, and METHOD with a method
 	// that any server serves.
 	frame string
-	// what describes the line where the evidence shows it.
+	// what describes the line where it is shown as evidence.
 	what string
-	// requirement is the requirement on the response; survival is the one on whether the server
+	// requirement is the requirement on the response; survival is the requirement that the server
 	// still responds afterwards.
 	requirement, survival string
 	// readable is set if the id can be read, so that the response may have it.
@@ -59,7 +59,7 @@ var lines = []line{
 	},
 	{
 		// Neither JSON-RPC nor a schema forbids such a line or specifies the response. So only
-		// survival is judged, and the refusal of the method is not.
+		// survival is judged, not how the server refuses the method.
 		what: "a request with members that JSON-RPC does not define", frame: `{"jsonrpc":"2.0","id":ID,"method":"com.example/does-not-exist","com.example/\u0000extra":{"nul\u0000":"\u0000"}}`,
 		requirement: invalidRequest, survival: invalidRequest, readable: true, silence: true, serves: true,
 	},

@@ -74,9 +74,9 @@ func callWithLookalikeIDs(ctx context.Context, t *suite.T, c *client.Conversatio
 	}
 }
 
-// expectNoList checks that the result of a request is not the list that another request asked
-// for; member is the JSON Pointer of that list. The ids of the two requests look alike. The
-// response to the other request is not checked: a list may lack its items for other reasons.
+// expectNoList checks that the result of a request is not the list that another request asked for;
+// member is the JSON Pointer of that list. The ids of the two requests look alike. The response to
+// the other request is not checked, because a list may lack its items for other reasons.
 func expectNoList(t *suite.T, c *client.Conversation, r *client.Reply, member string) {
 	if !r.Succeeded() {
 		return

@@ -23,7 +23,8 @@ var unknown = []struct {
 	{"tools/does-not-exist", map[string]any{"name": "any"}},
 	{"Ping", nil}, // method names are case-sensitive
 	{"", nil},
-	// Members that every object has: some servers look methods up in an object.
+	// Members that every object has in JavaScript or Python. Some servers look methods up in an
+	// object.
 	{"constructor", nil},
 	{"toString", nil},
 	{"__proto__", nil},
@@ -71,10 +72,10 @@ func unknownMethodCase() suite.Case {
 	}
 }
 
-// servedList returns the method of a list that the server declares and serves, or "". It is the
-// control for a server that refuses even pings, perhaps because it does not know that method
-// either: if it serves the list before and after the unknown methods, it has no other reason to
-// refuse all requests.
+// servedList returns the method of a list that the server declares and serves, or "". The list
+// replaces ping for a server that refuses even pings, perhaps because it does not know that method
+// either. If such a server serves the list before and after the unknown methods, it does not refuse
+// all requests for another reason.
 func servedList(ctx context.Context, t *suite.T, c *client.Conversation) string {
 	for _, list := range []struct{ capability, method string }{
 		{"tools", spec.MethodToolsList}, {"prompts", spec.MethodPromptsList}, {"resources", spec.MethodResourcesList},

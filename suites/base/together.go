@@ -136,8 +136,8 @@ func repeatRequest(ctx context.Context, t *suite.T) {
 	c.Do(ctx, one[0].method, one[0].params, client.Within(aloneTime))
 }
 
-// sendLargeWithSmall requests the longest and the shortest response concurrently: a response
-// written in several chunks must not be interleaved with others.
+// sendLargeWithSmall requests the longest and the shortest response concurrently, because a
+// response written in several chunks must not be interleaved with others.
 func sendLargeWithSmall(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
 	candidates := findServedRequests(ctx, t, c)

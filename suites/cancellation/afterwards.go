@@ -16,7 +16,8 @@ import (
 )
 
 // capacityCheck measures a slow tool before any of its calls is cancelled, to check afterwards
-// whether it still works: a server may never release the resources of a cancelled call.
+// whether the tool still works, because a server may never release the resources of a cancelled
+// call.
 type capacityCheck struct {
 	c        *client.Conversation
 	from     int
@@ -54,7 +55,7 @@ func (a *capacityCheck) callFrame() []byte {
 	return a.c.Request(id, spec.MethodToolsCall, a.brief.ParamsWithToken("mcp-conform/capacity/"+id.Raw()))
 }
 
-// limit returns how long a call may take now: all earlier calls may run to their end first.
+// limit returns how long a call may take now, if all earlier calls run to their end first.
 func (a *capacityCheck) limit() time.Duration {
 	calls := 0
 	for _, m := range transcript.Messages(a.c.Record.From(a.from), transcript.Sent) {

@@ -163,7 +163,7 @@ func (p *raceRun) firstNotPermitted(r race) *raceRequest {
 }
 
 // run runs the race and judges it. It returns the conversation with which to continue. Callers pass
-// an argument for runs if the requests report progress while they run.
+// any value as runs if the requests report progress while they run.
 func (r race) run(ctx context.Context, t *suite.T, c *client.Conversation, ask frameMaker, runs ...bool) *client.Conversation {
 	if r.ordered && t.Transport != spec.Stdio {
 		return c

@@ -186,7 +186,7 @@ func mixedRace(n int) race {
 	return r
 }
 
-// noCapabilities are the capabilities of a client to which a server can't send requests: many
+// noCapabilities are the capabilities of a client to which a server can't send requests. Many
 // servers wait for the responses to their own requests before they exit.
 var noCapabilities = map[string]any{}
 

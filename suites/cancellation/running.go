@@ -48,10 +48,10 @@ const severalSlow = 6
 // slowRaces returns races with calls of a slow tool.
 func slowRaces() []race { return []race{otherTypeRace(), halfRace(severalSlow)} }
 
-// cancelSlowCall cancels one call after its first progress, and another in the write that sends
-// it (over HTTP in the stateless era, right after that write): a cancellation that comes before
-// its request is processed must not get lost. It then listens for as long as the calls would have
-// taken.
+// cancelSlowCall cancels one call after its first progress, and another in the write that sends it
+// (over HTTP in the stateless era, right after that write), because a cancellation that comes
+// before its request is processed must not get lost. It then listens for as long as the calls would
+// have taken.
 func cancelSlowCall(ctx context.Context, t *suite.T, c *client.Conversation, slow inventory.KnownCall) {
 	id, from := startCall(ctx, t, c, slow)
 	runs := suite.AwaitRunning(ctx, c, from, id)
@@ -66,8 +66,9 @@ func cancelSlowCall(ctx context.Context, t *suite.T, c *client.Conversation, slo
 	} else {
 		_ = c.Send(ctx, call, wire.NewNotification(spec.MethodCancelled, map[string]any{"requestId": json.RawMessage(early.Raw())}))
 	}
-	// The second fence sends its request after the response to the first. By its own response,
-	// everything that the server was sending when it read the cancellations has arrived.
+	// The second fence sends its request after the response to the first. When its own response
+	// arrives, everything that the server was sending when it read the cancellations has arrived,
+	// too.
 	requireFence(ctx, t, c)
 	requireFence(ctx, t, c)
 	began := c.Record.Moment()

@@ -20,9 +20,9 @@ const leastExit = 3 * time.Second
 
 var closing = suite.Race{Name: "right before the client closes the server's input (on stdio), whereupon the server exits", Cancelled: suite.Any}
 
-// closeAfterCancellations cancels requests and closes the server's input at once: cancelled work
-// must not keep a process alive. A server that does not exit is compared with one whose input is
-// closed without a cancellation.
+// closeAfterCancellations cancels requests and closes the server's input at once, because cancelled
+// work must not keep a process alive. A server that does not exit is compared with one whose input
+// is closed without a cancellation.
 func closeAfterCancellations(ctx context.Context, t *suite.T, c *client.Conversation) {
 	if t.Transport != spec.Stdio || !c.Alive() {
 		return

@@ -75,7 +75,8 @@ func requireCompletion(t *suite.T) {
 	}
 }
 
-// completer sends completion requests one after the other, within time limits.
+// completer sends completion requests one after the other, within time limits for each request and
+// for all of them.
 type completer struct {
 	c     *client.Conversation
 	since transcript.Moment
