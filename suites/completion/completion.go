@@ -1,4 +1,4 @@
-// Package completion provokes what the rules on completion judge: it requests values for prompt
+// Package completion creates the traffic for the rules on completion. It requests values for prompt
 // arguments and template variables, with valid and invalid requests.
 package completion
 

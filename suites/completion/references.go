@@ -123,7 +123,7 @@ func completeUndeclared(ctx context.Context, t *suite.T) {
 	}
 }
 
-// probeInvalid sends invalid requests after a valid one as control.
+// probeInvalid sends invalid requests after a valid one with which they are compared.
 func (a completer) probeInvalid(ctx context.Context, t *suite.T, params ...map[string]any) {
 	control := t.OrdinaryRequest("")
 	if all := completableArguments(t); len(all) > 0 {

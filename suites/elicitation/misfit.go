@@ -20,7 +20,7 @@ import (
 
 const validated = "elicitation.response.validated"
 
-// misfit is the invalid value that replaces an enum value, a number or a boolean in a form.
+// invalidValue replaces an enum value, a number or a boolean in a form.
 const invalidValue = "mcp-conform-does-not-fit"
 
 // invalidFormFor returns a form with one invalid value in response to an elicitation. It returns
@@ -77,8 +77,8 @@ func (f *invalidForm) maskValues(r *client.Reply) string {
 // submitInvalidForm submits a form with an invalid field. If the tool fails, or succeeds with a
 // result that shows the invalid value, it also submits a valid form. A tool with equal results for
 // both has not validated the form. A tool that fails with the valid form, and accepts the invalid
-// one again, has confused them. In other cases the result may say that the value was refused, so
-// success is only noted.
+// one again, has confused the two forms. In other cases the result may say that the value was
+// refused, so success is only noted.
 func submitInvalidForm(ctx context.Context, t *suite.T, c *client.Conversation, script *client.Answers, tool inventory.Tool, limit time.Duration) {
 	submit := func(spoils bool) *suite.ToolCall {
 		submitted := false
@@ -135,7 +135,7 @@ func isAccepted(n *suite.ToolCall) bool {
 }
 
 // judgeInvalidForm judges a tool that fails with the invalid form, by its response to a valid one.
-// If the tool fails with the valid form as well, it may have another reason, unless the
+// If the tool fails with the valid form as well, it may have another reason to fail, unless the
 // configuration says that it sends elicitation requests.
 func judgeInvalidForm(t *suite.T, c *client.Conversation, tool inventory.Tool, n, control *suite.ToolCall) {
 	promised := slices.ContainsFunc(t.Inventory.KnownCalls(inventory.AsksElicitation), func(k inventory.KnownCall) bool {

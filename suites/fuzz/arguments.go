@@ -24,7 +24,7 @@ type toolCall struct {
 	asked, answered int // positions in the transcript
 	answer          *wire.Message
 	// disturbed is set if the call was cancelled, or if the server sent the client a request during
-	// it: either may be the cause of a failure.
+	// the call. Either may be the cause of a failure.
 	disturbed bool
 }
 

@@ -79,8 +79,8 @@ func Laws() []fuzz.Law {
 }
 
 // invalidParams reports results for requests whose params are provably invalid. It leaves cursors
-// and levels to the rules. It skips failed tool results. It also skips lists: they need no params,
-// so a server may ignore those that it gets. An invalid _meta is only noted.
+// and levels to the rules. It skips failed tool results. It also skips list requests, because they
+// need no params, so a server may ignore the params that it gets. An invalid _meta is only noted.
 func invalidParams(execution *fuzz.Execution) []fuzz.Breach {
 	var out []fuzz.Breach
 	for n, t := range execution.Conversations {

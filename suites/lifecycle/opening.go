@@ -29,8 +29,8 @@ func sendUnknownCapabilities(ctx context.Context, t *suite.T) {
 		if !r.Answered() && (ctx.Err() != nil || r.Sent == nil && !hasEndedInstead(ctx, c, r)) {
 			t.GiveUp("mcp-conform could not send initialize or wait for its response")
 		}
-		// A missing response is judged here too: the same initialize without
-		// these capabilities is known to be answered.
+		// A missing response is judged here too, because the same initialize without these
+		// capabilities is known to be answered.
 		reportDeviation(t, c, r, unknownCapabilities, "The server refuses initialize with unknown client capabilities.", "a result, as capabilities are an open set")
 		t.GiveUp("the server did not answer initialize with unknown client capabilities with a result")
 	}

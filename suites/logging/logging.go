@@ -96,8 +96,8 @@ var known = []string{"emergency", "alert", "critical", "error", "warning", "noti
 // unknown are values that are not levels.
 var unknown = []any{"verbose", 3, nil, "INFO"}
 
-// setLevels has its own conversation: the previous level can't be queried, so it can't be restored.
-// The server is fresh, because many servers log only when a conversation begins.
+// setLevels has its own conversation, because the previous level can't be queried, and so can't be
+// restored. The server is fresh, because many servers log only when a conversation begins.
 func setLevels(ctx context.Context, t *suite.T) {
 	c := t.StartFresh(ctx, client.Options{})
 	judgeLogging(ctx, t, c, "")
@@ -113,9 +113,9 @@ func setLevels(ctx context.Context, t *suite.T) {
 	}
 }
 
-// setInvalidLevels sets invalid levels between and after two valid ones: a refused level must leave
-// the current level unchanged. Only a restrictive level shows that, by the absence of less severe
-// messages.
+// setInvalidLevels sets invalid levels between and after two valid ones, because a refused level
+// must leave the current level unchanged. Only a restrictive level shows that, by the absence of
+// less severe messages.
 func setInvalidLevels(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
 	if !setLevel(ctx, c, "debug").Answered() {
@@ -140,9 +140,9 @@ func setLevel(ctx context.Context, c *client.Conversation, level any) *client.Re
 	return c.Do(ctx, spec.MethodSetLevel, map[string]any{"level": level})
 }
 
-// judgeLogging makes the server log, if a suitable tool is known. level is the level that was set:
+// judgeLogging makes the server log, if a suitable tool is known. After the level is set to level,
 // a message must come for each enabled level at which the tool logs. If level is "", nothing is
-// judged. Fence ensures that messages in transit when the level was set have come.
+// judged. Fence ensures that the messages that were in transit when the level was set have come.
 func judgeLogging(ctx context.Context, t *suite.T, c *client.Conversation, level string) {
 	t.Fence(ctx, c)
 	if !t.KnowsTool(inventory.Logging) {
@@ -184,8 +184,8 @@ func judgeLogging(ctx context.Context, t *suite.T, c *client.Conversation, level
 }
 
 // judgeListeningStream judges the log messages that came since the call on a stream that a GET
-// opened. Rules can't judge these: no response on that stream shows that the messages that were in
-// transit when the level was set have arrived.
+// opened. Rules can't judge these, because no response on that stream shows that the messages that
+// were in transit when the level was set have arrived.
 func judgeListeningStream(t *suite.T, c *client.Conversation, call *client.Reply, level string) {
 	for _, l := range logsOnListeningStream(t, c, call.Sent.Seq) {
 		got, _ := wire.Text(wire.At(l.m.Params(), "/level"))

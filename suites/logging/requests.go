@@ -82,8 +82,8 @@ const (
 	slowSteps = 2
 )
 
-// requestUnknownLevels sends requests with unknown levels. The control is the same request
-// without a level.
+// requestUnknownLevels sends requests with unknown levels, and the same request without a level for
+// comparison.
 func requestUnknownLevels(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
 	var odd []suite.Request

@@ -225,8 +225,8 @@ func tamperWithState(ctx context.Context, t *suite.T, a inputRequest, first stri
 	return accepted
 }
 
-// swapStates retries the request in other with the state of the request in a. It first checks that
-// the request in other completes with its own state; the caller has checked that for the one in a.
+// swapStates takes two requests, a and other, and retries other with the state of a. It first
+// checks that other completes with its own state; the caller has checked the same for a.
 func swapStates(ctx context.Context, t *suite.T, a, other inputRequest) {
 	own, ok := other.begin(ctx)
 	if !ok || !isCompleteResult(other.send(ctx, own)) {
@@ -292,9 +292,9 @@ func sendOddStates(ctx context.Context, t *suite.T, a inputRequest) {
 	}
 }
 
-// retryElsewhere has another client send the retry. The retry in the first conversation is the
-// control. Over stdio the other client has a process of its own: a server that generates the key of
-// its states when it starts gets only a note.
+// retryElsewhere has another client send the retry. If that fails, the first client retries, too,
+// for comparison. Over stdio the other client has a process of its own, so a server that generates
+// the key of its states when it starts gets only a note.
 func retryElsewhere(ctx context.Context, t *suite.T) {
 	c := t.Start(ctx, acceptingClientOptions(t))
 	other := t.Start(ctx, acceptingClientOptions(t))

@@ -68,8 +68,8 @@ func walkEntries(ctx context.Context, c *client.Conversation, method, member str
 }
 
 // compareConnections compares the lists that two connections get, and those of one connection
-// before and after other requests. It calls no tool that exists: over stdio each connection has its
-// own process, and what a call changes in one process is not visible in another.
+// before and after other requests. It calls no tool that exists, because over stdio each connection
+// has its own process, and what a call changes in one process is not visible in another.
 func compareConnections(ctx context.Context, t *suite.T) {
 	a, b := t.StartFresh(ctx, client.Options{}), t.StartFresh(ctx, client.Options{})
 	for _, l := range independentLists {
@@ -181,8 +181,8 @@ func nameOf(item string) string {
 	return wire.Excerpt(item, 120)
 }
 
-// judgeCursor uses a cursor from one connection on another one. Its use on the first connection is
-// the control.
+// judgeCursor uses a cursor from one connection on another one. If the server refuses it there,
+// judgeCursor also uses it on the first connection, for comparison.
 func judgeCursor(ctx context.Context, t *suite.T, a, b *client.Conversation, method string) {
 	cursor, more := nextCursor(a.Do(ctx, method, nil))
 	if !more {

@@ -107,8 +107,8 @@ type listing struct {
 	unanswered bool
 }
 
-// subscribe subscribes to changes of the list in the stateless era, if the server announces them:
-// without a subscription, another page for the same cursor may come from a list that has changed.
+// subscribe subscribes to changes of the list in the stateless era, if the server announces them.
+// Without a subscription, another page for the same cursor may come from a list that has changed.
 // end ends the subscription.
 func (l *listing) subscribe(ctx context.Context) (end func()) {
 	if l.c.Revision().Era() != spec.Stateless || l.changed == "" || !l.c.Server().Declares(l.capability+".listChanged") {
@@ -172,7 +172,7 @@ const (
 	maxReturns = 2
 )
 
-// followCursors walks through a list. A repeated cursor may be legal, so it is followed too: only
+// followCursors walks through a list. A repeated cursor may be legal, so it is followed too. Only
 // the content of the pages can show that the list has no end.
 func followCursors(ctx context.Context, l *listing) {
 	cursor, more := l.requestPage(ctx, nil)

@@ -47,8 +47,8 @@ func pingBeforeInitialize(ctx context.Context, t *suite.T, c *client.Conversatio
 	}
 	early := c.AwaitResponse(ctx, from, id, client.Within(earlyWait))
 	if early.Answered() {
-		// The server runs and reads: anything it sends in this silence, it sends
-		// before initialize.
+		// The server runs and reads, so anything that it sends in this silence is sent before
+		// initialize.
 		_ = c.AwaitQuiet(ctx)
 	}
 	init := c.Initialize(ctx)

@@ -109,8 +109,8 @@ func judgePing(ctx context.Context, t *suite.T, c *client.Conversation, r *clien
 // mostInFlight limits how many requests in flight a finding names.
 const mostInFlight = 3
 
-// requestsInFlight returns the names and the positions of the last requests of both sides that had
-// no response when the client sent a message, at most mostInFlight: one of them may be the reason
+// requestsInFlight returns the names and the positions of the last requests of both sides, at most
+// mostInFlight, that had no response when the client sent a message. One of them may be the reason
 // why there is no response to that message. It leaves out requests that the client no longer waited
 // for.
 func requestsInFlight(c *client.Conversation, sent *transcript.Event) (names []string, at []int) {

@@ -18,8 +18,8 @@ import (
 
 const validates = "prompts.security.validate-inputs-and-outputs"
 
-// mentionsFiles matches descriptions of prompts that take file names: such a prompt may show the
-// file.
+// mentionsFiles matches descriptions of prompts that take file names. Such a prompt is permitted to
+// show the file.
 var mentionsFiles = lazyregexp.New(`(?i)file|path|ur[il]|dir|folder|document|source|load|read|open|attach|include|resource|image|data|code|log|project|repo`)
 
 // sendFileNames passes file names to prompts that do not mention files, and looks for the content

@@ -1,5 +1,5 @@
-// Package prompts provokes what the rules on prompts judge: it lists and gets prompts, with valid
-// and invalid requests.
+// Package prompts creates the traffic for the rules on prompts. It lists and gets prompts, with
+// valid and invalid requests.
 package prompts
 
 import (
@@ -139,7 +139,8 @@ func (g getter) getPrompt(ctx context.Context, name string, arguments map[string
 	return g.hasTime(ctx)
 }
 
-// probe sends odd requests after their control, and reports whether more requests may follow.
+// probe sends odd requests after the control, the ordinary request with which they are compared,
+// and reports whether more requests may follow.
 func (g getter) probe(ctx context.Context, t *suite.T, p suite.Probe) bool {
 	p.Limit = getTime
 	for range t.Probe(ctx, g.c, p) {

@@ -137,8 +137,8 @@ func walkList(ctx context.Context, c *client.Conversation, method string) {
 	walkPages(ctx, c, method, func(*client.Reply) bool { return true })
 }
 
-// walkPages walks through a list. It calls the function each for every page, until each returns
-// false.
+// walkPages walks through a list. It calls its last argument for every page, until that function
+// returns false.
 func walkPages(ctx context.Context, c *client.Conversation, method string, each func(*client.Reply) (more bool)) {
 	var params map[string]any
 	for range maxPages {

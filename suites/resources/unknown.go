@@ -24,7 +24,7 @@ func readUnknown(ctx context.Context, t *suite.T) {
 	t.ResendAlone(ctx, c, suite.Request{Method: spec.MethodResourcesRead, Params: unknown})
 }
 
-// probeInvalid sends invalid reads after a valid one as control.
+// probeInvalid sends invalid reads after a valid one with which they are compared.
 func probeInvalid(ctx context.Context, t *suite.T, c *client.Conversation, params ...map[string]any) {
 	for r := range t.Probe(ctx, c, suite.Probe{
 		Control: t.OrdinaryRequest(spec.MethodResourcesRead), Odd: suite.OddParams(spec.MethodResourcesRead, params...), ByName: true, Limit: c.Options().Timeout,

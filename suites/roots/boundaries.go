@@ -112,8 +112,8 @@ func reportNotApplicable(t *suite.T, reason string) {
 	t.MarkNotApplicable(pathsValidated, reason)
 }
 
-// judge requests files outside the root, and one file inside it as control: if that file can't be
-// read, a refusal of the others shows nothing.
+// judge requests files outside the root, and one file inside it for comparison. If that file can't
+// be read, a refusal of the others shows nothing.
 func (g *rootFolders) judge(ctx context.Context, t *suite.T, c *client.Conversation, way fileReader) {
 	shows := func(path, content string) (*client.Reply, bool) {
 		r := c.Do(ctx, way.method, way.params(path), client.Within(callTime))

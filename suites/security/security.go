@@ -29,7 +29,7 @@ func Cases() []suite.Case {
 
 // useForeignSession sends requests in the session of the first user as the second user. The case
 // gives up if the server does not serve the first user, or if it also serves the second user in a
-// session that does not exist: such a server may identify a session by its id and its user, and may
+// session that does not exist. Such a server may identify a session by its id and its user, and may
 // have begun a session for the second user.
 func useForeignSession(ctx context.Context, t *suite.T) {
 	if t.Revision.Era() == spec.Stateless {

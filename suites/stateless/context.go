@@ -115,8 +115,8 @@ func judgeChanged(ctx context.Context, t *suite.T, c *client.Conversation, metho
 }
 
 // judgeLacking compares the responses to an incomplete request before and after a complete one. If
-// the server serves it even before, nothing is judged here: the requirement on the missing key
-// covers that.
+// the server serves it even before, nothing is judged here, because the requirement on the missing
+// key covers that.
 func judgeLacking(t *suite.T, c *client.Conversation, key string, before, complete, after *client.Reply) {
 	switch {
 	case !before.Answered() || before.Busy():

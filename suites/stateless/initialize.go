@@ -121,8 +121,9 @@ func judgeSession(ctx context.Context, t *suite.T, c *client.Conversation, opene
 	}
 }
 
-// sendStatelessControl sends the control as a client of the stateless era: the list among the
-// requests, or server/discover if there is none. It reports whether the control succeeds.
+// sendStatelessControl sends a request for comparison, as a client of the stateless era, and
+// reports whether it succeeds. The method is that of the list among the requests or, if there is
+// none, server/discover.
 func sendStatelessControl(ctx context.Context, t *suite.T, requests []string) bool {
 	method := requests[len(requests)-1]
 	if method == spec.MethodPing {
@@ -132,7 +133,7 @@ func sendStatelessControl(ctx context.Context, t *suite.T, requests []string) bo
 }
 
 // isModernError reports whether a response is an error for which only the stateless era has a
-// reason: the request has everything that a handshake revision requires.
+// reason, because the request has everything that a handshake revision requires.
 func isModernError(r *client.Reply) bool {
 	code, _ := r.Message.ErrorCode()
 	switch spec.Code(code) {

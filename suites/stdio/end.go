@@ -54,7 +54,7 @@ func closedStdinCase() suite.Case {
 	}
 }
 
-// noCapabilities are the capabilities of a client to which a server can't send requests: many
+// noCapabilities are the capabilities of a client to which a server can't send requests. Many
 // servers wait for the responses to their own requests before they exit.
 var noCapabilities = map[string]any{}
 
@@ -64,8 +64,9 @@ const (
 	workTime = time.Second // the longest wait for each response
 )
 
-// doWork makes the server do typical work: what a tool has started must not keep the process alive
-// after stdin closes. It reports whether all requests were answered, so that no work is left.
+// doWork makes the server do typical work, because what a tool has started must not keep the
+// process alive after stdin closes. It reports whether all requests were answered, so that no work
+// is left.
 func doWork(ctx context.Context, t *suite.T, c *client.Conversation) bool {
 	if t.Inventory.Declares("tools") && !c.Do(ctx, spec.MethodToolsList, nil, client.Within(0)).Answered() {
 		return false

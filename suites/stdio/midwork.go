@@ -29,8 +29,8 @@ func closedMidworkCase() suite.Case {
 
 // closeMidwork closes stdin during a slow call, after a call in which the client answered a request
 // of the server. If the server does not exit, closeMidwork tries each of the two calls alone. A
-// server whose request got no response is not judged: no keyword forbids it to wait, and many do
-// until their own timeout.
+// server whose request got no response is not judged, because no keyword forbids it to wait, and
+// many servers wait until their own timeout.
 func closeMidwork(ctx context.Context, t *suite.T) {
 	t.RequireTool(inventory.Slow, inventory.AsksRoots, inventory.AsksSampling, inventory.AsksElicitation)
 	c := t.Start(ctx, client.Options{})

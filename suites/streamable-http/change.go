@@ -116,9 +116,9 @@ func listChangeCase() suite.Case {
 	}
 }
 
-// changingCall returns a call that makes one change, of which the server should notify its
-// clients. If the change is of a resource, it returns the resource's URI: the client must
-// subscribe to it first.
+// changingCall returns a call that makes one change, of which the server should notify its clients.
+// If the change is of a resource, it also returns the URI of the resource, to which the client must
+// subscribe first.
 func changingCall(t *suite.T) (k inventory.KnownCall, uri string, ok bool) {
 	if k, uri, ok = t.Inventory.ResourceChangeCall(); ok && t.Inventory.Declares("resources.subscribe") {
 		return k, uri, true

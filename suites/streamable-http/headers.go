@@ -64,7 +64,8 @@ func headerCase() suite.Case {
 }
 
 // withOtherMethod returns a request for each method that the server serves, except the given one,
-// with another method in the header: a server may compare the two in the handler of each method.
+// with another method in the header, because a server may compare the two in the handler of each
+// method.
 func withOtherMethod(t *suite.T, w *suite.Web, except string) []suite.WebRequest {
 	var requests []suite.Request
 	for _, m := range append([]string{spec.MethodDiscover, spec.MethodToolsCall, spec.MethodPromptsGet, spec.MethodResourcesRead}, t.DeclaredLists()...) {

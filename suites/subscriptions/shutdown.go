@@ -16,9 +16,9 @@ import (
 const leastExit = 3 * time.Second
 
 // terminate sends SIGTERM to the server. Only a process that exits with 0 shows that the server
-// ended the subscription by itself: a signal that the process does not handle ends the subscription
-// like a broken transport. The case does not close stdin, because then it is the client that ends
-// everything.
+// ended the subscription by itself, because a signal that the process does not handle ends the
+// subscription like a broken transport. The case does not close stdin, because then it is the
+// client that ends everything.
 func terminate(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
 	s, err := c.Subscribe(ctx, map[string]any{"toolsListChanged": true})

@@ -119,8 +119,9 @@ const (
 	maxURIs  = 3
 )
 
-// makeChange makes the change for the nth time and gives the server time to send a notification
-// of it. It reads what changes before and after. ok is false if the case can't continue.
+// makeChange makes the change for the nth time and gives the server time to send a notification of
+// it. Before and after the change, it reads what the call changes. ok is false if the case can't
+// continue.
 func (ch knownChange) makeChange(ctx context.Context, t *suite.T, c *client.Conversation, n int) (ok bool) {
 	ch.read(ctx, c)
 	from := c.Record.Len()

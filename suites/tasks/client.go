@@ -11,8 +11,8 @@ import (
 // maxAskers is how many tools are called for each kind of request that they may send.
 const maxAskers = 2
 
-// declareClientTasks declares client support for tasks, but for no kind of request: then the
-// server must not request tasks.
+// declareClientTasks declares client support for tasks, but for no kind of request. The server then
+// must not request tasks.
 func declareClientTasks(ctx context.Context, t *suite.T) {
 	var tools []inventory.Tool
 	for _, role := range []inventory.Role{inventory.AsksElicitation, inventory.AsksSampling} {

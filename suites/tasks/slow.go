@@ -28,11 +28,11 @@ const (
 )
 
 // runSlowTask makes a plain call, a task that it waits for, and a task that it cancels, all
-// concurrently: together they take no longer than the longest of them.
+// concurrently, so that together they take no longer than the longest of them.
 //
 // The cancelled task would run longer than the other one, so that even a slow machine cancels it
-// while it runs. It is queried again when it would have ended: an equal call without a task shows
-// when that is.
+// while it runs. The cancelled task is queried again when it would have ended, which an equal call
+// without a task shows.
 func runSlowTask(ctx context.Context, t *suite.T) {
 	t.RequireTool(inventory.Slow)
 	if _, ok := findSlowTask(t); !ok {

@@ -1,5 +1,5 @@
-// Package tasks provokes what the rules on tasks judge: it runs tools as tasks, requests them in
-// valid and invalid ways, and cancels them. Cases judge only what a rule can't know: that an id
+// Package tasks creates the traffic for the rules on tasks. It runs tools as tasks, requests them
+// in valid and invalid ways, and cancels them. Cases judge only what a rule can't know: that an id
 // was invented, that a response did not come or was lost with its connection, and that a task
 // belongs to another user or session. They call only tools that the policy permits.
 package tasks
@@ -129,8 +129,8 @@ func startRunner(ctx context.Context, t *suite.T) *runner {
 	return r
 }
 
-// holdReplies delays the responses to the server's requests until release, so that a task is seen
-// waiting.
+// holdReplies delays the responses to the server's requests until release is called, so that a task
+// is seen waiting.
 func (r *runner) holdReplies() (release func()) {
 	held := make(chan struct{})
 	r.mu.Lock()

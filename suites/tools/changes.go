@@ -30,8 +30,8 @@ var changes = []change{
 	{inventory.ChangesResource, "resources", "The server's tool does not change the resource as it is known to.", spec.MethodResourcesRead, "contents"},
 }
 
-// promisedChange is a call that changes something, according to the server's author. Its function
-// call takes a number; each number makes another change.
+// promisedChange is a call that changes something, according to the server's author. The function
+// in the field call takes a number; each number makes another change.
 type promisedChange struct {
 	change
 
@@ -71,7 +71,7 @@ func knownChanges(ctx context.Context, t *suite.T) {
 	}
 }
 
-// maxAttempts is how often a call is made until it changes something: at first it may change
+// maxAttempts is how often a call is made until it changes something. At first it may change
 // nothing, for example because something is already enabled.
 const maxAttempts = 3
 

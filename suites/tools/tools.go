@@ -1,5 +1,5 @@
-// Package tools provokes what the rules on tools judge: it lists and calls tools, with valid and
-// invalid requests. It calls only tools that the policy permits.
+// Package tools creates the traffic for the rules on tools. It lists and calls tools, with valid
+// and invalid requests. It calls only tools that the policy permits.
 package tools
 
 import (
@@ -180,8 +180,8 @@ func (k caller) call(ctx context.Context, params map[string]any) bool {
 	return more
 }
 
-// callTool calls a tool. If the server announces a changed list of tools, it lists them again, as a
-// client does: the old list says nothing about later calls.
+// callTool calls a tool. If the server announces a changed list of tools, callTool lists the tools
+// again, as a client does, because the old list says nothing about later calls.
 func (k caller) callTool(ctx context.Context, params map[string]any) (r *client.Reply, more bool) {
 	from := k.c.Record.Len()
 	r = k.c.Do(ctx, spec.MethodToolsCall, params, client.Within(callTime))
@@ -191,8 +191,8 @@ func (k caller) callTool(ctx context.Context, params map[string]any) (r *client.
 	return r, k.mayContinue(ctx)
 }
 
-// probe sends odd calls after their control. It reports whether the control was served, and
-// whether more calls may follow.
+// probe sends odd calls after the control, the ordinary call with which they are compared. It
+// reports whether the control was served, and whether more calls may follow.
 func (k caller) probe(ctx context.Context, t *suite.T, p suite.Probe) (controlServed, more bool) {
 	p.Limit = callTime
 	for r := range t.Probe(ctx, k.c, p) {

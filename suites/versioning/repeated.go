@@ -27,7 +27,7 @@ func repeatedCase() suite.Case {
 
 // negotiateTwice requests each revision other than that of the case in two sessions; the second
 // only if the first session got that revision. It begins with the revisions that the server seems
-// not to support: the response to an earlier request may have depended on another client.
+// not to support, because the response to an earlier request may have depended on another client.
 func negotiateTwice(ctx context.Context, t *suite.T) {
 	if last := newestRevision(t.KnownRevisions); last != "" && t.Revision != last {
 		t.MarkNotObserved(sameVersion, "judged once for all revisions, in "+string(last))

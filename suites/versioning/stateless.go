@@ -32,8 +32,8 @@ func statelessCases() []suite.Case {
 	}
 }
 
-// alternateVersions alternates requests with different versions: each response depends only on
-// the version of its request.
+// alternateVersions alternates requests with different versions, because each response must depend
+// only on the version of its request.
 func alternateVersions(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
 	send := func(method, version string) *client.Reply {

@@ -22,8 +22,8 @@ const ancient = "1900-01-01"
 // connection is initialized only once.
 var unknownVersions = []string{ancient, "2999-01-01", "not-a-version"}
 
-// requestUnknownVersions runs in full only in the newest revision that the server supports: a
-// request for an unknown version is the same in all revisions, and each one needs a fresh server.
+// requestUnknownVersions runs in full only in the newest revision that the server supports, because
+// a request for an unknown version is the same in all revisions, and each one needs a fresh server.
 func requestUnknownVersions(ctx context.Context, t *suite.T) {
 	if last := newestRevision(t.KnownRevisions); last != "" && t.Revision != last {
 		for _, id := range []string{otherVersion, latestVersion, unsupportedError} {
