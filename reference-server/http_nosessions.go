@@ -8,7 +8,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Without sessions the server keeps nothing between POSTs: each POST has a Session of its own,
+// Without sessions the server keeps nothing between POSTs. Each POST has a Session of its own,
 // which knows only what the POST contains. So the server responds with JSON, and has no
 // subscriptions, log levels, tasks, streams or requests to the client.
 

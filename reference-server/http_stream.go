@@ -130,7 +130,7 @@ func (e *eventStream) waitForSingleResponse(ctx context.Context, timeout time.Du
 
 // checkSingleResponse reports in single whether the response can be sent as JSON. If that is not
 // known yet, known is false and changed is a channel that is closed when the stream changes. With a
-// timeout of 0 it is always known: single is true only if the stream has already ended.
+// timeout of 0, known is always true, and single is true only if the stream has already ended.
 func (e *eventStream) checkSingleResponse(timeout time.Duration) (single, known bool, changed <-chan struct{}) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

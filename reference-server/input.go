@@ -22,10 +22,10 @@ import (
 )
 
 // In the stateless era the server sends no requests. A call that needs input from the client ends
-// with a result that contains requests, and the client repeats the call with its responses to
-// them (basic/patterns/mrtr). Handlers are the same in both eras: a repeated call runs its
-// handler from the start, and SendRequest returns the responses that the client has already
-// given. requestState contains them, so that any process with the same key can continue the call.
+// with a result that contains requests, and the client repeats the call with its responses to them
+// (basic/patterns/mrtr). Handlers are the same in both eras, because a repeated call runs its
+// handler from the start, and SendRequest returns the responses that the client has already given.
+// requestState contains them, so that any process with the same key can continue the call.
 
 // stateLifetime is how long a client may take to respond.
 const stateLifetime = 10 * time.Minute

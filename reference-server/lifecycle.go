@@ -88,8 +88,8 @@ func addTitleAndIcons(o object, r spec.Revision, title string) {
 	}
 }
 
-// handleInitialized handles notifications/initialized: from then on the server may send
-// requests to the client. It ignores a notification that precedes initialize.
+// handleInitialized handles notifications/initialized, after which the server may send requests to
+// the client. It ignores a notification that precedes initialize.
 func (s *Session) handleInitialized() {
 	s.mu.Lock()
 	first := s.revision != "" && !s.initialized

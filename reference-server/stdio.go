@@ -138,9 +138,9 @@ func readLine(r *bufio.Reader, limit int) ([]byte, error) {
 	}
 }
 
-// A lineWriter serializes the writes of several goroutines and drops those after
-// stopped is set. It ignores write errors: a client that closes the server's stdout
-// closes its stdin too, which ends the server.
+// A lineWriter serializes the writes of several goroutines and drops those after stopped is set. It
+// ignores write errors, because a client that closes the server's stdout closes its stdin too,
+// which ends the server.
 type lineWriter struct {
 	mu      sync.Mutex
 	w       io.Writer

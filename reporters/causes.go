@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// family is a group of entries: the embedded entry represents the group, and same has the others.
+// family is a group of entries. The embedded entry represents the group, and same has the others.
 // Each of the others has the same cause as the embedded entry in all revisions in which it was
 // seen.
 type family struct {

@@ -214,8 +214,8 @@ func (c *Console) headlinePlace(e *entry) string {
 	return clip(where, 2*c.o.Width)
 }
 
-// scriptLines shows what a search sent, because a message that was sent long
-// before may have caused the observation.
+// scriptLines shows what the fuzzer sent, because a message that was sent long before may have
+// caused the observation.
 func (c *Console) scriptLines(script []string) []string {
 	var out []string
 	for i, line := range script {
@@ -237,7 +237,7 @@ func (c *Console) scriptLines(script []string) []string {
 	return out
 }
 
-// scriptLabel is the label of what a search sent.
+// scriptLabel is the label of what the fuzzer sent.
 const scriptLabel = "script     "
 
 // headline returns the first line of an entry, wrapped between words.

@@ -13,8 +13,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// page is the data of the page's template. All strings in it come from Visible and are bounded, and
-// the template escapes them for HTML.
+// page is the data of the page's template. All strings in it are visible (see Visible) and bounded,
+// and the template escapes them for HTML.
 type page struct {
 	Policy                        string
 	Style                         template.CSS

@@ -29,8 +29,8 @@ func Outputs(w io.Writer, r *verdict.Report) error {
 	return err
 }
 
-// verdictWord returns, as one word, the result of the whole run, which is the most severe result in
-// it.
+// verdictWord returns the result of the whole run as one word. It is the most severe result in the
+// run.
 func verdictWord(r *verdict.Report) string {
 	switch _, any := r.Worst(); {
 	case countRequirements(r, verdict.Broken) > 0:

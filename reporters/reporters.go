@@ -1,6 +1,6 @@
-// Package reporters shows a verdict.Report: on the console during and after a
-// run, and in files for other tools. Text from a server is untrusted: it is
-// limited in length and never written unescaped.
+// Package reporters shows a verdict.Report: on the console during and after a run, and in files for
+// other tools. Text from a server is untrusted, so it is limited in length and never written
+// unescaped.
 package reporters
 
 import (

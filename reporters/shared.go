@@ -19,8 +19,8 @@ func statementOf(id string) string {
 }
 
 // usualFix returns how to fix a finding: its own fix, or else the usual fix of its requirement. It
-// returns "" if none is known. It also returns "" for a
-// note, for a harness error, and for an SDK finding, which the server's author can't fix.
+// returns "" if none is known. It also returns "" for a note, for a harness error, and for an SDK
+// finding, which the server's author can't fix.
 func usualFix(f *verdict.Finding) string {
 	q := spec.Requirements().Lookup(f.Requirement)
 	if q == nil || f.SDK != nil || f.Outcome <= verdict.Note || f.Outcome == verdict.HarnessError {

@@ -107,9 +107,9 @@ func lackingGroups(lines []verdict.Setting, counts map[verdict.Setting]int) []la
 }
 
 // rows combines the first lines of the group into a part of the configuration file that users can
-// copy unchanged. The part has at most as many lines as most says, and a comment in it counts the
-// others. The lines share one heading, because YAML rejects duplicate keys. counts has the number
-// of requirements for each line.
+// copy unchanged. The argument most is the maximum number of lines, and a comment in the part
+// counts the lines beyond it. The lines share one heading, because YAML rejects duplicate keys.
+// counts has the number of requirements for each line.
 func (g *lackingGroup) rows(counts map[verdict.Setting]int, most int) []string {
 	var out []string
 	for i, line := range g.lines[:min(len(g.lines), most)] {

@@ -17,7 +17,7 @@ func cancellationFaults() []*Fault {
 	const stop, silent = "cancellation.stop-processing/", "cancellation.no-response-after-cancel/"
 	const race, unknown, malformed, late = "cancellation.race-handled/", "cancellation.unknown-ignored/", "cancellation.malformed-ignored/", "cancellation.late-response-ignored/"
 	const own, idType = "cancellation.server-cancels-own-requests/", "cancellation.id-type-matters/"
-	// Some faults are limited to stdio: over HTTP, messages on two streams have no order, a
+	// Some faults are limited to stdio, because over HTTP messages on two streams have no order, a
 	// response on the wrong stream is another fault, and the end of a session does not end the
 	// process.
 	return []*Fault{

@@ -66,7 +66,7 @@ func refuseCancelled() *refserver.Seams {
 const maxHoldUp = 200 * time.Millisecond
 
 // readOneByOne delays each message until the previous request has its response, but for at most
-// maxHoldUp. It waits only for requests for which needsNoFurtherMessage returns true: other
+// maxHoldUp. It waits only for requests for which needsNoFurtherMessage returns true, because other
 // requests may need a later message from the client.
 func readOneByOne() *refserver.Seams {
 	var mu sync.Mutex

@@ -176,7 +176,7 @@ func rememberEarlyCancellations() *refserver.Seams {
 		}
 		return next(c)
 	}), &refserver.Seams{Incoming: func(s *refserver.Session, raw []byte) refserver.FrameAction {
-		// Record requests when they are read: their handlers start a little later.
+		// Record requests when they are read, because their handlers start a little later.
 		for _, m := range wire.Parse(raw).Messages {
 			if m.Kind == wire.Request {
 				mu.Lock()

@@ -13,8 +13,8 @@ func isChangeEvent(event []byte) bool {
 	return eventCarries(event, wire.Notification, spec.MethodResourcesUpdated, spec.MethodResourcesChanged, spec.MethodToolsChanged, spec.MethodPromptsChanged)
 }
 
-// isAcceptedListening reports whether a GET opens a new listening stream that the server accepts:
-// it has no Origin header and names no unknown protocol version.
+// isAcceptedListening reports whether a GET opens a new listening stream that the server accepts,
+// that is, whether the GET has no Origin header and names no unknown protocol version.
 func isAcceptedListening(v *exchange) bool {
 	version := spec.Revision(v.r.Header.Get(versionHeader))
 	return opensListeningStream(v) && v.r.Header.Get("Origin") == "" && (version == "" || version.IsPublished())

@@ -35,8 +35,8 @@ var issuedTokens = []issuedToken{
 }
 
 // useIssuedTokens sends wrong tokens of an authorization server that the server trusts. It gives up
-// unless the server accepts a valid token, because a server that refuses that too shows nothing
-// about wrong ones.
+// unless the server accepts a valid token, because otherwise the server may not trust the
+// authorization server after all.
 func useIssuedTokens(ctx context.Context, t *suite.T) {
 	if t.Issuer == nil {
 		t.GiveUp("mcp-conform can't get wrong tokens from an authorization server that the server trusts; see --auth-server and --client-id")

@@ -58,7 +58,7 @@ var lines = []line{
 		requirement: invalidRequest, survival: invalidRequest, readable: true, codes: onlyInvalid,
 	},
 	{
-		// Neither JSON-RPC nor a schema forbids such a line or specifies the response. So only
+		// Neither JSON-RPC nor a schema forbids such a line or specifies the response, so only
 		// survival is judged, not how the server refuses the method.
 		what: "a request with members that JSON-RPC does not define", frame: `{"jsonrpc":"2.0","id":ID,"method":"com.example/does-not-exist","com.example/\u0000extra":{"nul\u0000":"\u0000"}}`,
 		requirement: invalidRequest, survival: invalidRequest, readable: true, silence: true, serves: true,

@@ -123,9 +123,9 @@ func repeatCall(ctx context.Context, t *suite.T, c *client.Conversation, tool in
 	})
 }
 
-// awaitServerRequests makes the calls and returns the first requests of the server, at most one
-// for each call. It may return fewer: a call may end without a request, and a server may process
-// calls one by one.
+// awaitServerRequests makes the calls and returns the first requests of the server, at most one for
+// each call. It may return fewer, because a call may end without a request, and a server may
+// process calls one by one.
 func awaitServerRequests(ctx context.Context, t *suite.T, c *client.Conversation, calls []wire.ID, params ...map[string]any) []*wire.Message {
 	var frames [][]byte
 	for i, id := range calls {

@@ -1,5 +1,5 @@
 // Package fuzz has the laws by which the fuzzer judges the responses to its messages. The passive
-// rules come first, and are the only stateful laws: their shared session models the
+// rules come first, and are the only stateful laws. The session that they share models the
 // subscriptions, the log level, the tasks and the requests in progress.
 package fuzz
 

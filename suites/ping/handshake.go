@@ -13,7 +13,7 @@ import (
 )
 
 // earlyWait is how long the client, once the server has started, waits for the response to an early
-// ping before it sends initialize. No verdict depends on it: a later response counts too.
+// ping before it sends initialize. No verdict depends on it, because a later response counts too.
 const earlyWait = 2 * time.Second
 
 func pingDuringHandshake(ctx context.Context, t *suite.T) {
@@ -34,8 +34,8 @@ func pingDuringHandshake(ctx context.Context, t *suite.T) {
 }
 
 // pingBeforeInitialize pings before it sends initialize, and returns the reply to initialize. A
-// deviation is at most a warning here: the specification permits a ping before the response to
-// initialize, and does not mention the time before the initialize request.
+// deviation is at most a warning here, because the specification permits a ping before the response
+// to initialize, and does not mention the time before the initialize request.
 func pingBeforeInitialize(ctx context.Context, t *suite.T, c *client.Conversation) *client.Reply {
 	if t.Transport == spec.StreamableHTTP {
 		return c.Initialize(ctx) // before that there may be no session to ping in
@@ -84,8 +84,8 @@ func judgeEarly(ctx context.Context, t *suite.T, c *client.Conversation, r *clie
 }
 
 // pingBeforeInitialized pings between the response to initialize and initialized. A deviation has
-// its full weight here: the specification expressly permits pings in this phase. A rule judges
-// the content of the response, and servers that have answered no ping yet.
+// its full weight here, because the specification expressly permits pings in this phase. A rule
+// judges the content of the response, and servers that have answered no ping yet.
 func pingBeforeInitialized(ctx context.Context, t *suite.T, c *client.Conversation) {
 	r := c.Do(ctx, spec.MethodPing, nil)
 	switch {

@@ -101,8 +101,8 @@ func provokeUpdates(ctx context.Context, t *suite.T) {
 func subscribeConcurrently(ctx context.Context, c *client.Conversation, uri string, listed []string) (others []string) {
 	requests := [][]byte{c.Request(c.NewID(), spec.MethodResourcesSubscribe, map[string]any{"uri": uri})}
 	for _, other := range listed {
-		// Neither URI may be a prefix of the other: an update of a sub-resource may name the
-		// resource above it.
+		// Neither URI may be a prefix of the other, because an update of a sub-resource may name
+		// the resource above it.
 		if len(requests) < maxSubscriptions && !strings.HasPrefix(uri, other) && !strings.HasPrefix(other, uri) {
 			requests = append(requests, c.Request(c.NewID(), spec.MethodResourcesSubscribe, map[string]any{"uri": other}))
 			others = append(others, other)

@@ -47,7 +47,7 @@ func runTaskLives(ctx context.Context, t *suite.T) {
 }
 
 // createWithHugeTTL requests a task with a ttl of a hundred years, but only from a server that ends
-// with the run: any other server might keep the task.
+// with the run, because any other server might keep the task.
 func (r *runner) createWithHugeTTL(ctx context.Context, call inventory.KnownCall) {
 	if !suite.IsStartedByRun(r.c) {
 		return
