@@ -1,9 +1,13 @@
 package rules
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
@@ -99,7 +103,7 @@ func judgeErrorShape(s *Session, e *transcript.Event, m *wire.Message, out *Repo
 	}
 	switch {
 	case !isText:
-	case isConcise(text):
+	case isConcise(text) || isConcise(withoutQuotes(text, s.requestOf(m))):
 		out.MarkObserved(errorConcise)
 	default: // whether a message is concise can only be guessed
 		out.Report(verdict.Deviation{
@@ -115,4 +119,39 @@ func judgeErrorShape(s *Session, e *transcript.Event, m *wire.Message, out *Repo
 
 func isConcise(text string) bool {
 	return utf8.RuneCountInString(text) <= conciseLimit && !strings.Contains(text, "\n")
+}
+
+// withoutQuotes returns the text without the method and the strings of the request that it quotes,
+// such as a long name: the client chose their length.
+func withoutQuotes(text string, req *Request) string {
+	if req == nil {
+		return text
+	}
+	const shortest = 20 // a shorter string may be in the text by chance
+	quoted := slices.DeleteFunc(append(stringsIn(req.Message.Params()), req.Message.Method), func(s string) bool { return len(s) < shortest })
+	slices.SortFunc(quoted, func(a, b string) int { return cmp.Or(len(b)-len(a), cmp.Compare(a, b)) }) // one may contain another
+	for _, s := range quoted {
+		text = strings.ReplaceAll(text, s, "")
+	}
+	return text
+}
+
+// stringsIn returns all strings in a value, in any order.
+func stringsIn(v jsontext.Value) []string {
+	var out []string
+	switch v.Kind() {
+	case '"':
+		s, _ := wire.Text(v)
+		out = append(out, s)
+	case '[':
+		for _, e := range wire.Elements(v) {
+			out = append(out, stringsIn(e)...)
+		}
+	case '{':
+		_, members := wire.Members(v)
+		for _, m := range members {
+			out = append(out, stringsIn(m)...)
+		}
+	}
+	return out
 }
