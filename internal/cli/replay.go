@@ -134,7 +134,7 @@ func (a *app) replay(f *serverFlags, file, transcripts string) error {
 	return recording.err()
 }
 
-// nextAfterReplay returns a line with the command to use after a replay that could not tell whether
+// nextAfterReplay returns a line with the command to use after a replay that could not decide whether
 // the finding is fixed: the run that judges the requirement or, if the finding is about no
 // requirement, the diagnosis of the server. args are the arguments with which these commands reach
 // the server.
