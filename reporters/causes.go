@@ -50,8 +50,8 @@ func countFindings(fs []family) int {
 // one of a group.
 const sameShown = 8
 
-// terseLines returns the headlines of all entries. Entries with the same headline share one, which
-// counts them.
+// terseLines returns the headlines of all entries. Entries with the same headline are merged into
+// one line that states their number.
 func (c *Console) terseLines(fs []family) []string {
 	type line struct{ requirement, place string }
 	var all []*entry

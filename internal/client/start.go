@@ -201,11 +201,12 @@ func (w *startWait) waitAfterStart(ctx context.Context) error {
 	return ErrUnanswered
 }
 
-// runControl starts a control and returns how much longer to wait for the server. If the control
-// responds, more is half the time that the control took, or Grace if that is longer, so that the
-// server has clearly more time than the control. If the control does not respond, more is the rest
-// of the time of a start, and err is the control's error. how says whether the server responded, or
-// the wait was cancelled, meanwhile.
+// runControl starts another copy of the server in the usual way, for comparison (the control), and
+// returns how much longer to wait for the response of the first copy. If the control responds, more
+// is half the time that it took, or Grace if that is longer, so that the first copy has clearly
+// more time than the control. If the control does not respond, more is what is left of the time
+// allowed for a start, and err is the control's error. how says whether, in the meantime, the first
+// copy responded or the wait was cancelled.
 func (w *startWait) runControl(ctx context.Context) (more time.Duration, how pauseEnd, err error) {
 	limited, cancel := context.WithTimeout(ctx, w.longest)
 	began := time.Now()

@@ -81,9 +81,10 @@ type wrongCount struct {
 	counted, want int
 }
 
-// wrongCounts checks c, which counts the requirements of profile x with these ids. It
-// compares c with the findings and, if the report has the catalogue of this program, with
-// the revisions and transports to which the requirements apply.
+// wrongCounts returns the counts in c that cannot be right. c counts the requirements of profile x
+// that have these ids. wrongCounts compares it with the findings and, if the report was made with
+// the same catalogue as that of this program, with the revisions and transports to which the
+// requirements apply.
 func (r *Report) wrongCounts(x *spec.Profile, c *verdict.ProfileCount, ids []string) []wrongCount {
 	var out []wrongCount
 	outcomes := []verdict.Outcome{verdict.Broken, verdict.Unconfirmed, verdict.Flaky, verdict.Warning} // the most severe first

@@ -86,7 +86,8 @@ func isPlainStateless(m *wire.Message, rev spec.Revision) bool {
 }
 
 // isPlain reports whether m is a valid request that a server must serve if it has the method. A
-// server may refuse an invalid request for other reasons than the common error.
+// server may refuse an invalid request because it is invalid, so such a refusal does not show that
+// the server refuses everything.
 func isPlain(m *wire.Message) bool {
 	version, _ := wire.Text(m.Member("jsonrpc"))
 	params := m.Params()

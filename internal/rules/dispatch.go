@@ -6,7 +6,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// A Topic is a kind of message that a fold can handle.
+// A Topic is a kind of message, such as the results of tools/list. A Fold, the state of a rule, has
+// a handler for each topic that it reads.
 type Topic struct {
 	kind   topicKind
 	method string

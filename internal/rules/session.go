@@ -184,10 +184,10 @@ func (s *Session) noteResponse(e *transcript.Event, m *wire.Message) {
 func (s *Session) noteStatelessResult(req *Request, m *wire.Message) {
 	s.Versions.noteResult(req)
 	switch {
-	case req.Message.Method == spec.MethodDiscover && s.Governs(req):
+	case req.Message.Method == spec.MethodDiscover && s.AppliesTo(req):
 		s.Negotiation.noteDeclaration(req, m)
 		s.Versions.noteSupported(m)
-	case req.Message.Method == spec.MethodToolsList && s.Governs(req):
+	case req.Message.Method == spec.MethodToolsList && s.AppliesTo(req):
 		s.Headers.noteTools(m)
 	}
 }

@@ -25,12 +25,12 @@ type Versions struct {
 	negotiation *Negotiation
 }
 
-// Governs reports whether the session's revision applies to a client request. In the stateless era
-// each request names its own version. The revision does not apply to initialize. Over stdio, it
+// AppliesTo reports whether the session's revision applies to a client request. In the stateless
+// era each request names its own version. The revision does not apply to initialize. Over stdio, it
 // does not apply to requests after one that the server served as a request of an older revision,
 // because that may select the older revision for the whole process (2026-07-28, basic/versioning,
 // compatibility matrix).
-func (v *Versions) Governs(req *Request) bool {
+func (v *Versions) AppliesTo(req *Request) bool {
 	if v.negotiation.Era() == spec.Handshake {
 		return true
 	}
@@ -46,7 +46,7 @@ func (v *Versions) IsGovernedByRevision(obs *Observation) bool {
 	case v.negotiation.Era() == spec.Handshake:
 		return true
 	case obs.Request != nil:
-		return v.Governs(obs.Request)
+		return v.AppliesTo(obs.Request)
 	default:
 		return !v.MayBeHandshakeMessage(obs.Event)
 	}
@@ -76,14 +76,14 @@ func (v *Versions) MayBeHandshakeMessage(e *transcript.Event) bool {
 		return v.servedOlder != nil && e.Seq > v.servedOlder.Responses[0].Event.Seq
 	}
 	req := v.requests.RequestOfExchange(e)
-	return req == nil || !v.Governs(req)
+	return req == nil || !v.AppliesTo(req)
 }
 
 // notePhase records whether the server has to respond to a request of the stateless era, and
 // whether the response depends only on the method and its params (see Request.IsRegular).
 func (v *Versions) notePhase(req *Request) {
 	m, complete := req.Message, req.Metadata.IsComplete()
-	req.whileOpen = complete && v.Governs(req) && req.Metadata.HasKnownLevel() && len(req.HeaderFlaws) == 0 && !isRetry(m)
+	req.whileOpen = complete && v.AppliesTo(req) && req.Metadata.HasKnownLevel() && len(req.HeaderFlaws) == 0 && !isRetry(m)
 	switch {
 	case m.Method == spec.MethodListen && complete:
 		req.due = false // its response ends the subscription

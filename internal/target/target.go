@@ -215,9 +215,10 @@ func (r *resolver) absolute(path, base string) string {
 	return filepath.Join(base, path)
 }
 
-// commonFlags returns the flags that all ways of naming a server share. It returns --env flags
-// without their values, because the environment has them. The exception is a value with PortMark
-// that is not secret: the environment does not have it, so it is returned too.
+// commonFlags returns the flags that all ways of naming a server share. Of an --env flag it returns
+// only the name of the variable, because the command takes the value from the user's environment. A
+// value with PortMark, the placeholder of a port, is not there, so it is returned too, unless it is
+// secret.
 func (r *resolver) commonFlags() []string {
 	var flags []string
 	for _, s := range r.given {

@@ -22,8 +22,8 @@ const (
 	pathsValidated = "roots.paths.validated"
 )
 
-// rootFolders is a folder that is the client's only root, and a folder next to it that is not a
-// root, with a file in each.
+// rootFolders is a folder with two subfolders: one is the client's only root, the other is not a
+// root. There is a file in each.
 type rootFolders struct {
 	folder, root                  string
 	inside, outside               string // the files

@@ -75,7 +75,7 @@ func isHandshakeKnown(s *rules.Session) bool { return s.Began() && s.Era() == sp
 // the handshake, or from the request whose result requires the input.
 func isDeclarationKnown(s *rules.Session, obs *rules.Observation) bool {
 	if s.Era() == spec.Stateless {
-		return obs.InputKey != "" && s.Governs(obs.Request) && obs.Request.Metadata.IsComplete()
+		return obs.InputKey != "" && s.AppliesTo(obs.Request) && obs.Request.Metadata.IsComplete()
 	}
 	return isHandshakeKnown(s)
 }

@@ -188,7 +188,7 @@ func isEmpty(v jsontext.Value) bool {
 // that input. If only an earlier request declares it, the server has kept that declaration.
 func judgeDeclared(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	capability := capabilityOf(obs.Message.Method)
-	if obs.InputKey == "" || capability == "" || !s.Governs(obs.Request) || !obs.Request.Metadata.IsComplete() {
+	if obs.InputKey == "" || capability == "" || !s.AppliesTo(obs.Request) || !obs.Request.Metadata.IsComplete() {
 		return
 	}
 	if obs.Request.Declares(capability) {

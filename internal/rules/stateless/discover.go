@@ -192,7 +192,7 @@ func judgeListedVersion(s *rules.Session, obs *rules.Observation, out *rules.Rep
 		if version, _ = wire.Text(req.Message.ParamAt("/protocolVersion")); !isHandshake(version) || !req.IsValidInitialize() {
 			return
 		}
-	case req.Message.Method == spec.MethodDiscover && req.Metadata.IsComplete() && !s.Governs(req):
+	case req.Message.Method == spec.MethodDiscover && req.Metadata.IsComplete() && !s.AppliesTo(req):
 		if version = req.Metadata.Version; isHandshake(version) {
 			return // the version may be served only after initialize
 		}

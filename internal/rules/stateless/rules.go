@@ -42,7 +42,7 @@ func isFirstResponse(s *rules.Session, obs *rules.Observation) bool {
 
 // isJudged is like isFirstResponse, but the session's revision must also apply to the request.
 func isJudged(s *rules.Session, obs *rules.Observation) bool {
-	return isFirstResponse(s, obs) && s.Governs(obs.Request)
+	return isFirstResponse(s, obs) && s.AppliesTo(obs.Request)
 }
 
 // isRegular reports whether the message is the first response to a request of the stateless era,

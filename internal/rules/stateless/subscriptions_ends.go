@@ -22,7 +22,7 @@ func judgeAcknowledgements(s *rules.Session, out *rules.Reporter) {
 		req := sub.request
 		switch {
 		case len(s.RequestsWithID(req.Message.ID)) > 1 || !req.HasLegalID() || len(req.HeaderFlaws) > 0 || !req.WellFormed && !req.Metadata.NoObject:
-		case !req.Metadata.IsComplete() || !s.Governs(req):
+		case !req.Metadata.IsComplete() || !s.AppliesTo(req):
 			sub.judgeRefused(s, out)
 		case sub.filter == nil:
 			sub.judgeWithoutFilter(out)

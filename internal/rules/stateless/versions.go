@@ -54,7 +54,7 @@ func judgeOtherVersion(s *rules.Session, obs *rules.Observation, out *rules.Repo
 	if !isFirstResponse(s, obs) || !req.WellFormed || !req.HasLegalID() || !req.Metadata.IsComplete() || len(req.HeaderFlaws) > 0 || !slices.Contains(methods, req.Message.Method) {
 		return
 	}
-	if s.Governs(req) {
+	if s.AppliesTo(req) {
 		if codeOf(obs) == spec.CodeUnsupported {
 			judgeSupportedList(s, obs, out)
 		}

@@ -202,7 +202,7 @@ func (x *exchange) describeFlawed(flaw rules.HeaderFlaw) string {
 // judgeAcceptableHeaders judges requests whose headers give no reason to refuse them.
 func judgeAcceptableHeaders(v *view, out *rules.Reporter) {
 	v.forEachRequest(func(x *exchange, req *rules.Request) {
-		if !v.s.Governs(req) || x.flaws&badAccept != 0 {
+		if !v.s.AppliesTo(req) || x.flaws&badAccept != 0 {
 			return
 		}
 		if x.ResponseHead().Has(sessionHeader) && v.s.IsStatelessOnly() {

@@ -66,7 +66,7 @@ func (v *view) judgeForeignOrigin(x *exchange, out *rules.Reporter) {
 	}
 	// 403 is the status that the requirement demands, so it counts even if the
 	// reason may be that x is a second stream.
-	if !(x.Method() == "GET" && x.Status() == 403 && v.isServedWithoutForeignOrigin(x)) && !v.isInterpretable(x, out, validated, originInvalid) {
+	if !(x.Method() == "GET" && x.Status() == 403 && v.hasServedCounterpart(x)) && !v.isInterpretable(x, out, validated, originInvalid) {
 		return
 	}
 	out.MarkObserved(validated)
@@ -108,9 +108,9 @@ func isMalformedOrigin(text string) bool {
 	return text != "null" && (err != nil || u.Scheme == "" || u.Host == "")
 }
 
-// isServedWithoutForeignOrigin reports whether the server served a request that is like x, with the
-// same HTTP method, but has no foreign Origin.
-func (v *view) isServedWithoutForeignOrigin(x *exchange) bool {
+// hasServedCounterpart reports whether the server served a request like x, with the same HTTP
+// method, but without a foreign Origin.
+func (v *view) hasServedCounterpart(x *exchange) bool {
 	for _, y := range v.all {
 		if y.flaws&foreignOrigin == 0 && y.Method() == x.Method() && y.Succeeded() && y.hasInitialize() == x.hasInitialize() {
 			return true

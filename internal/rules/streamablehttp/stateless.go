@@ -115,7 +115,7 @@ func (v *view) forEachOwnStream(visit func(x *exchange, req *rules.Request)) {
 		return
 	}
 	for _, x := range v.all {
-		if len(x.requests) == 1 && x.isStreamOpened() && v.s.Governs(x.requests[0]) {
+		if len(x.requests) == 1 && x.isStreamOpened() && v.s.AppliesTo(x.requests[0]) {
 			visit(x, x.requests[0])
 		}
 	}

@@ -201,7 +201,7 @@ func judgeSeverity(least int, obs *rules.Observation, req *rules.Request, out *r
 // logging may ignore it.
 func judgeRequestLevel(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	req := obs.Request
-	if s.Era() != spec.Stateless || !req.Metadata.IsComplete() || req.Metadata.HasKnownLevel() || !s.Governs(req) || len(req.HeaderFlaws) > 0 || !req.WellFormed || !declaresLogging(s) {
+	if s.Era() != spec.Stateless || !req.Metadata.IsComplete() || req.Metadata.HasKnownLevel() || !s.AppliesTo(req) || len(req.HeaderFlaws) > 0 || !req.WellFormed || !declaresLogging(s) {
 		return
 	}
 	control := rules.Control{What: req.Message.Method + " without a log level", Matches: func(other *rules.Request) bool { return other.Message.Method == req.Message.Method }}
