@@ -54,9 +54,13 @@ func (c *Conversation) SubscribeRaw(ctx context.Context, id wire.ID, frame []byt
 	return s, nil
 }
 
-// AwaitAcknowledgement waits for the acknowledgement of the subscription, no longer than for a
-// fence and the grace after it. The error is ErrRefused if the server answered with an error.
-func (s *Subscription) AwaitAcknowledgement(ctx context.Context) (*transcript.Message, error) {
+// AwaitAcknowledgement waits for the acknowledgement of the subscription, as Await does with the
+// options. Without options it waits no longer than for a fence and the grace after it. The error is
+// ErrRefused if the server answered with an error.
+func (s *Subscription) AwaitAcknowledgement(ctx context.Context, options ...Option) (*transcript.Message, error) {
+	if len(options) == 0 {
+		options = []Option{MayIgnore}
+	}
 	var found *transcript.Message
 	var refused *transcript.Event
 	_, err := s.c.Await(ctx, s.from, func(e *transcript.Event) bool {
@@ -69,7 +73,7 @@ func (s *Subscription) AwaitAcknowledgement(ctx context.Context) (*transcript.Me
 			}
 		}
 		return refused != nil || found != nil
-	}, MayIgnore)
+	}, options...)
 	if refused != nil {
 		return nil, ErrRefused
 	}

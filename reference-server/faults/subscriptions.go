@@ -23,7 +23,9 @@ func listenFilterFaults() []*Fault {
 		newFault(acked+"never", "subscriptions are not acknowledged", dropMessages(notifications(spec.MethodAcknowledged))),
 		newFault(acked+"ignored", "subscriptions/listen is ignored", suppressResponse(spec.MethodListen, always)),
 		newFaultWithState(acked+"second", "only the first subscription of a process is acknowledged", ignoreLaterSubscriptions),
+		newFaultWithState(acked+"previous-id", "each subscription but the first is acknowledged with the id of the one before", acknowledgeWithPreviousID),
 		newFault(acked+"no-filter", "the acknowledgement does not contain the filter that the server agrees to", editSentParams(spec.MethodAcknowledged, omitMembers("notifications"))),
+		newFault(acked+"own-id", "the acknowledgement has a made-up subscriptionId", editSentParams(spec.MethodAcknowledged, editMember("_meta", setValue(spec.MetaSubscriptionID, "5f0c7b1e")))),
 		newFault(acked+"result", "subscriptions/listen gets a result at once, and no acknowledgement", answerListen(false)),
 		newFault(acked+"refused", "subscriptions to resources get an error", refuseCalls(spec.MethodListen, func(c *refserver.Call) bool {
 			return wire.At(c.Params, "/notifications/resourceSubscriptions") != nil
@@ -51,7 +53,6 @@ func listenFilterFaults() []*Fault {
 		newFault(value+"text", "subscriptionIds are strings", editSentParams(spec.MethodToolsChanged, editMember("_meta", func(m map[string]any) {
 			m[spec.MetaSubscriptionID] = "id-" + string(wire.JSON(m[spec.MetaSubscriptionID]))
 		}))),
-		newFault(value+"own", "the server makes up a subscriptionId", editSentParams(spec.MethodAcknowledged, editMember("_meta", setValue(spec.MetaSubscriptionID, "5f0c7b1e")))).overTransports(spec.StreamableHTTP),
 		newFault(value+"other", "notifications of updates name another subscription", editSentParams(spec.MethodResourcesUpdated, editMember("_meta", setValue(spec.MetaSubscriptionID, 4711)))),
 
 		newFaultWithState(types+"first", "all notifications have the id of the first subscription", sendWithFirstID).overTransports(spec.Stdio),
@@ -122,6 +123,8 @@ func legalSubscriptions() []*Fault {
 			sleep(c.Context(), 50*time.Millisecond)
 			return next(c)
 		})),
+		newVariationWithState("acknowledgements-repeated", "a subscription is acknowledged again when the next one is requested", repeatAcknowledgement),
+		newVariation("acknowledges-twice", "each acknowledgement is sent twice", EditOutgoing(notifications(spec.MethodAcknowledged), func(o *refserver.Out) { o.Frames = append(o.Frames, o.Frames[0]) })),
 		newVariation("changes-twice", "each change is announced twice", EditOutgoing(isChange, func(o *refserver.Out) { o.Frames = append(o.Frames, o.Frames[0]) })),
 		newVariation("no-changes-declared", "no changes are declared, and none are acknowledged", combineSeams(
 			withholdListChanged("tools", "prompts", "resources"),
@@ -214,6 +217,43 @@ func answerListen(acknowledge bool) *refserver.Seams {
 func ignoreLaterSubscriptions() *refserver.Seams {
 	var before atomic.Bool
 	return suppressResponse(spec.MethodListen, func(*refserver.Call) bool { return before.Swap(true) })
+}
+
+// acknowledgeWithPreviousID sends each acknowledgement with the id of the subscription before.
+func acknowledgeWithPreviousID() *refserver.Seams {
+	var mu sync.Mutex
+	var previous any
+	return editSentParams(spec.MethodAcknowledged, editMember("_meta", func(m map[string]any) {
+		mu.Lock()
+		defer mu.Unlock()
+		own := m[spec.MetaSubscriptionID]
+		if previous != nil {
+			m[spec.MetaSubscriptionID] = previous
+		}
+		previous = own
+	}))
+}
+
+// repeatAcknowledgement sends the acknowledgement of a subscription once more before the next
+// subscription is acknowledged.
+func repeatAcknowledgement() *refserver.Seams {
+	var mu sync.Mutex
+	var previous *refserver.Call
+	return WrapHandler(spec.MethodListen, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		mu.Lock()
+		earlier := previous
+		previous = nil
+		if wire.At(c.Params, "/notifications").Kind() == '{' {
+			previous = c
+		}
+		mu.Unlock()
+		if earlier != nil && earlier.Context().Err() == nil && earlier.Session == c.Session {
+			earlier.Notify(spec.MethodAcknowledged, map[string]any{
+				"_meta": map[string]any{spec.MetaSubscriptionID: jsontext.Value(earlier.ID.Raw())}, "notifications": map[string]any{},
+			})
+		}
+		return next(c)
+	})
 }
 
 // sendWithFirstID sends all notifications about changes with the id of the first subscription of

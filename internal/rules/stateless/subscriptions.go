@@ -88,7 +88,10 @@ type subscription struct {
 	filter  jsontext.Value // nil if the request has no filter object
 	ack     *rules.Observation
 	// early is set if a notification came before the acknowledgement.
-	early    bool
+	early bool
+	// misnamed is an acknowledgement of a subscription that was already acknowledged, if it came
+	// over stdio while this subscription waited for its acknowledgement.
+	misnamed *rules.Observation
 	response *rules.Observation
 	// atShutdown is set if the response came after the client had begun to end the server.
 	atShutdown bool
@@ -96,6 +99,9 @@ type subscription struct {
 	// sinceCancelled counts the round trips after the cancellation, sinceSent those after the
 	// request.
 	sinceCancelled, sinceSent roundTrips
+	// overdue is set if the server responded to other requests for so long that an acknowledgement
+	// should have come, and the client did not cancel the subscription.
+	overdue bool
 }
 
 // roundTrips counts consecutive requests, each of which was sent after the response to the request
@@ -158,6 +164,9 @@ func (f *subscriptions) noteResponse(s *rules.Session, obs *rules.Observation, _
 			continue
 		}
 		sub.sinceSent.note(obs)
+		if sub.cancelled == nil && sub.sinceSent.n >= settlingTrips && obs.Event.At-sub.request.Event.At >= verdict.NoticeTime {
+			sub.overdue = true
+		}
 		if sub.cancelled != nil {
 			sub.sinceCancelled.note(obs)
 		}
@@ -165,8 +174,17 @@ func (f *subscriptions) noteResponse(s *rules.Session, obs *rules.Observation, _
 }
 
 func (f *subscriptions) noteAcknowledged(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
-	if sub, _ := f.subscriptionOf(s, obs); sub != nil && sub.ack == nil {
+	sub, _ := f.subscriptionOf(s, obs)
+	switch {
+	case sub == nil:
+	case sub.ack == nil:
 		sub.ack = obs
+	case s.Transport == spec.Stdio:
+		for _, other := range f.all {
+			if other.ack == nil && other.misnamed == nil && other.response == nil && other.cancelled == nil {
+				other.misnamed = obs
+			}
+		}
 	}
 }
 
@@ -195,6 +213,12 @@ func (f *subscriptions) subscriptionOf(s *rules.Session, obs *rules.Observation)
 // pointer to the message's params or result, and right is the id of the request.
 func showWrongID(d *verdict.Deviation, id, right wire.ID, within string) {
 	d.Seen, d.Pointer = "the subscriptionId "+rules.Excerpt(id.Raw())+" for the request with the id "+rules.Excerpt(right.Raw()), within+spec.MetaPointer(spec.MetaSubscriptionID)
+}
+
+// isOtherID reports whether an id differs from that of the subscription in more than its type.
+func (sub *subscription) isOtherID(id wire.ID) bool {
+	own := sub.request.Message.ID
+	return id.IsPresent() && sub.request.HasLegalID() && !own.Same(id) && strings.Trim(id.Raw(), `"`) != strings.Trim(own.Raw(), `"`)
 }
 
 // subscriptionID returns the subscription id in a notification, absent if it has none.
@@ -255,6 +279,9 @@ func judgeDelivery(s *rules.Session, obs *rules.Observation, out *rules.Reporter
 		d.Requirement, d.Summary = idPresent, "The server's notification on a subscription has no subscriptionId."
 		d.Permitted = spec.MetaSubscriptionID + " in _meta, with the id of the request"
 		out.Report(d)
+	case isAck && sub.isOtherID(id):
+		out.MarkObserved(idPresent)
+		out.MarkReportedElsewhere(idValue) // as an acknowledgement of another subscription
 	case !sameID:
 		out.MarkObserved(idPresent)
 		d.Requirement, d.Summary = idValue, "The server's subscriptionId is not the id of the request."

@@ -20,6 +20,9 @@ func judgeAcknowledgements(s *rules.Session, out *rules.Reporter) {
 	}
 	for _, sub := range sharedSubscriptions.Of(s).all {
 		req := sub.request
+		if sub.ack != nil && sub.isOtherID(subscriptionID(sub.ack.Message)) { // over HTTP, where the stream names the request
+			sub.reportMisnamed(sub.ack, out)
+		}
 		switch {
 		case len(s.RequestsWithID(req.Message.ID)) > 1 || !req.HasLegalID() || len(req.HeaderFlaws) > 0 || !req.WellFormed && !req.Metadata.NoObject:
 		case !req.Metadata.IsComplete() || !s.AppliesTo(req):
@@ -128,6 +131,10 @@ func (sub *subscription) judgeAcknowledged(s *rules.Session, out *rules.Reporter
 	if last == nil {
 		return
 	}
+	if sub.misnamed != nil {
+		sub.reportMisnamed(sub.misnamed, out)
+		return
+	}
 	d := sub.deviation(acknowledged, last, "no acknowledgement")
 	d.Summary, d.Permitted = "The server does not acknowledge a subscription.", "notifications/subscriptions/acknowledged as the first message of the subscription"
 	switch {
@@ -136,6 +143,14 @@ func (sub *subscription) judgeAcknowledged(s *rules.Session, out *rules.Reporter
 	case last == sub.cancelled:
 		d.Seen += " before the client cancelled the subscription"
 	}
+	out.Report(d)
+}
+
+// reportMisnamed reports an acknowledgement that has another id than the subscription.
+func (sub *subscription) reportMisnamed(ack *rules.Observation, out *rules.Reporter) {
+	d := sub.deviation(acknowledged, ack.Event, "")
+	d.Summary, d.Permitted = "The server acknowledges a subscription with another id.", "an acknowledgement with the id of the request: "+rules.Excerpt(sub.request.Message.ID.Raw())
+	showWrongID(&d, subscriptionID(ack.Message), sub.request.Message.ID, "/params")
 	out.Report(d)
 }
 
@@ -155,6 +170,8 @@ func (sub *subscription) ackDeadline(s *rules.Session) *transcript.Event {
 		return sub.response.Event
 	case s.Waits.GaveUpOn(sub.request.Event):
 		return sub.request.Event
+	case sub.misnamed != nil && sub.overdue:
+		return sub.misnamed.Event
 	case x != nil && x.End != nil && x.Succeeded() && (x.End.How == transcript.Complete || x.End.How == transcript.Dropped && x.End.At-sub.request.Event.At >= verdict.NoticeTime):
 		return x.End
 	case sub.cancelled != nil && sub.cancelled.At-sub.request.Event.At >= verdict.NoticeTime && sub.sinceSent.n >= settlingTrips:
