@@ -23,7 +23,7 @@ func listenFilterFaults() []*Fault {
 		newFault(acked+"never", "subscriptions are not acknowledged", dropMessages(notifications(spec.MethodAcknowledged))),
 		newFault(acked+"ignored", "subscriptions/listen is ignored", suppressResponse(spec.MethodListen, always)),
 		newFaultWithState(acked+"second", "only the first subscription of a process is acknowledged", ignoreLaterSubscriptions),
-		newFaultWithState(acked+"previous-id", "each subscription but the first is acknowledged with the id of the one before", acknowledgeWithPreviousID),
+		newFaultWithState(acked+"first-id", "each subscription is acknowledged with the id of the first one", acknowledgeWithFirstID),
 		newFault(acked+"no-filter", "the acknowledgement does not contain the filter that the server agrees to", editSentParams(spec.MethodAcknowledged, omitMembers("notifications"))),
 		newFault(acked+"own-id", "the acknowledgement has a made-up subscriptionId", editSentParams(spec.MethodAcknowledged, editMember("_meta", setValue(spec.MetaSubscriptionID, "5f0c7b1e")))),
 		newFault(acked+"result", "subscriptions/listen gets a result at once, and no acknowledgement", answerListen(false)),
@@ -219,18 +219,13 @@ func ignoreLaterSubscriptions() *refserver.Seams {
 	return suppressResponse(spec.MethodListen, func(*refserver.Call) bool { return before.Swap(true) })
 }
 
-// acknowledgeWithPreviousID sends each acknowledgement with the id of the subscription before.
-func acknowledgeWithPreviousID() *refserver.Seams {
-	var mu sync.Mutex
-	var previous any
+// acknowledgeWithFirstID sends each acknowledgement with the id of the first subscription of the
+// process.
+func acknowledgeWithFirstID() *refserver.Seams {
+	var first atomic.Value
 	return editSentParams(spec.MethodAcknowledged, editMember("_meta", func(m map[string]any) {
-		mu.Lock()
-		defer mu.Unlock()
-		own := m[spec.MetaSubscriptionID]
-		if previous != nil {
-			m[spec.MetaSubscriptionID] = previous
-		}
-		previous = own
+		first.CompareAndSwap(nil, string(wire.JSON(m[spec.MetaSubscriptionID])))
+		m[spec.MetaSubscriptionID] = jsontext.Value(first.Load().(string))
 	}))
 }
 

@@ -89,8 +89,9 @@ type subscription struct {
 	ack     *rules.Observation
 	// early is set if a notification came before the acknowledgement.
 	early bool
-	// misnamed is an acknowledgement of a subscription that was already acknowledged, if it came
-	// over stdio while this subscription waited for its acknowledgement.
+	// misnamed is an acknowledgement that names a subscription that expected none, because it was
+	// already acknowledged or cancelled, if it came over stdio while this subscription waited for
+	// its acknowledgement.
 	misnamed *rules.Observation
 	response *rules.Observation
 	// atShutdown is set if the response came after the client had begun to end the server.
@@ -175,16 +176,18 @@ func (f *subscriptions) noteResponse(s *rules.Session, obs *rules.Observation, _
 
 func (f *subscriptions) noteAcknowledged(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
 	sub, _ := f.subscriptionOf(s, obs)
-	switch {
-	case sub == nil:
-	case sub.ack == nil:
-		sub.ack = obs
-	case s.Transport == spec.Stdio:
+	if sub == nil {
+		return
+	}
+	if s.Transport == spec.Stdio && (sub.ack != nil || sub.cancelled != nil && sub.sinceCancelled.n >= settlingTrips) {
 		for _, other := range f.all {
-			if other.ack == nil && other.misnamed == nil && other.response == nil && other.cancelled == nil {
+			if other != sub && other.ack == nil && other.misnamed == nil && other.response == nil && other.cancelled == nil {
 				other.misnamed = obs
 			}
 		}
+	}
+	if sub.ack == nil {
+		sub.ack = obs
 	}
 }
 
