@@ -45,6 +45,8 @@ type requestLogs struct {
 	// quiet holds, by callKey, the position of the response to the first request without a log
 	// level during which no log message came.
 	quiet map[string]int
+	// certain is set if a log message came that no request of the conversation can have asked for.
+	certain bool
 }
 
 // isControlled reports whether a request like req, without a log level either, got its response
@@ -110,6 +112,9 @@ func logDeviation(requirement, summary, permitted string, obs *rules.Observation
 const (
 	wantsNone = "no log messages for a request without " + spec.MetaLogLevel + " in _meta"
 	unwanted  = "The server sends a log message that no request asked for."
+	// unclear is the title of a finding that is not certain. It differs from unwanted, so that
+	// neither finding takes the place of the other.
+	unclear = "The server sends a log message during a request without a log level."
 )
 
 // judgeOnStream judges a message by the request on whose stream it came.
@@ -157,13 +162,17 @@ func (l *requestLogs) judgeOverStdio(s *rules.Session, obs *rules.Observation, o
 	switch {
 	case newest == nil: // before any request; see stdio.only-related-notifications
 	case wanted == nil:
+		l.certain = true
 		out.Report(logDeviation(logSilent, unwanted, wantsNone, obs, newest))
 	case newest != wanted && newest.InFlight(at):
 		d := logDeviation(logNoCarry, "The server keeps the log level of an earlier request.", wantsNone, obs, newest)
 		d.At = rules.PositionsOf(wanted.Event, newest.Event, obs.Event)
 		isUncontrolled := func(req *rules.Request) bool { return req.InFlight(at) && !l.isControlled(req, wanted) }
 		if slices.ContainsFunc(s.ClientRequests(), isUncontrolled) { // the message may be about any request in flight
-			d = logDeviation(logSilent, unwanted, wantsNone, obs, newest)
+			if l.certain {
+				return // the certain one is reported
+			}
+			d = logDeviation(logSilent, unclear, wantsNone, obs, newest)
 		}
 		d.Weight = verdict.AtMostWarning // it may be a late message of the earlier request
 		out.Report(d)
