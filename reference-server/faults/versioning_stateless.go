@@ -2,7 +2,9 @@ package faults
 
 import (
 	"slices"
+	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
@@ -45,6 +47,11 @@ func perRequestFaults() []*Fault {
 			})
 		}),
 		newFault(unsupported+"served", "requests of an unknown version are served", serveVersions(isUnpublished)),
+		newFault(unsupported+"same-year", "every version of the year 2026 is served", serveVersions(both(isUnpublished, func(c *refserver.Call) bool { return strings.HasPrefix(namedVersion(c), "2026-") }))),
+		newFault(unsupported+"later", "every date later than the revision is served", serveVersions(both(isUnpublished, func(c *refserver.Call) bool {
+			_, err := time.Parse(time.DateOnly, namedVersion(c))
+			return err == nil && namedVersion(c) > string(spec.V20260728)
+		}))),
 		newFault(unsupported+"discover-served", "server/discover is served in an unknown version", serveVersions(both(isUnpublished, isDiscover))),
 		newFault(unsupported+"listen-served", "subscriptions/listen is served in an unknown version", serveVersions(both(isUnpublished, ofMethods(spec.MethodListen)))),
 		newFault(unsupported+"call-served", "tools/call is served in an unknown version", serveVersions(both(isUnpublished, ofMethods(spec.MethodToolsCall)))),
@@ -127,6 +134,17 @@ func serveVersions(when func(c *refserver.Call) bool) *refserver.Seams {
 	})
 }
 
+// laterVersion is a version that is not published.
+const laterVersion = "2026-12-01"
+
+// addLaterVersion adds laterVersion to a list of versions.
+func addLaterVersion(list string) edit {
+	return func(o map[string]any) {
+		all, _ := o[list].([]any)
+		o[list] = append(all, laterVersion)
+	}
+}
+
 // editErrorData edits the data of an error.
 func editErrorData(e edit) func(err *refserver.Error) {
 	return func(err *refserver.Error) {
@@ -147,6 +165,10 @@ func legalVersions() []*Fault {
 			all, _ := data["supported"].([]any)
 			slices.Reverse(all)
 		}))),
+		newVariation("later-version-listed", "a later version is listed and served", combineSeams(
+			serveVersions(func(c *refserver.Call) bool { return namedVersion(c) == laterVersion }),
+			EditResult(spec.MethodDiscover, addLaterVersion("supportedVersions")),
+			editStatelessErrors(spec.CodeUnsupported, always, editErrorData(addLaterVersion("supported"))))),
 		newVariation("older-versions-in-meta", "a handshake revision in _meta is served as 2026-07-28", serveVersions(namesOlderVersion)),
 		newVariation("initialize-refused-otherwise", "initialize is refused with -32600 and the names of the versions", WrapHandler(spec.MethodInitialize, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			return nil, &refserver.Error{Code: spec.CodeInvalidRequest, Message: "Only 2026-07-28 is supported", Status: 400}

@@ -15,6 +15,11 @@ const (
 	dualEraModern = "versioning.dual-era-modern-request"
 )
 
+// almostVersions are versions that a server accepts if it looks at the year alone, or only at
+// whether the version is later than its own. The first is a day that does not exist, so that it can
+// never be a revision.
+var almostVersions = []string{"2026-12-32", "9999-12-31"}
+
 // statelessCases returns the cases of the stateless era.
 func statelessCases() []suite.Case {
 	return []suite.Case{
@@ -50,6 +55,10 @@ func alternateVersions(ctx context.Context, t *suite.T) {
 		if t.SpeaksHandshake() && supported[0].Succeeded() {
 			judgeModern(t, c, supported[0])
 		}
+	}
+	last := methods[min(len(methods), 2)-1]
+	for _, version := range almostVersions {
+		send(last, version)
 	}
 	send(spec.MethodDiscover, "not-a-version")
 	for _, r := range spec.HandshakeRevisions() {

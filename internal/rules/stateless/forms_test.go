@@ -61,7 +61,7 @@ func TestTraceForms(t *testing.T) {
 func TestMayExist(t *testing.T) {
 	for version, want := range map[string]bool{
 		"2026-07-28": true, "2031-01-01": true, "2024-01-01": true, "DRAFT-2026-v1": true,
-		"1900-01-01": false, "2023-12-31": false, "not-a-version": false, "": false,
+		"1900-01-01": false, "2023-12-31": false, "2026-12-32": false, "9999-12-31": false, "not-a-version": false, "": false,
 	} {
 		if got := mayBeRevisionName(version); got != want {
 			t.Errorf("%q: %v", version, got)

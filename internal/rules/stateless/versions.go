@@ -3,6 +3,7 @@ package stateless
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/headers"
 	"github.com/mcp-conform/mcp-conform/internal/lazyregexp"
@@ -40,13 +41,14 @@ func versionRules() []rules.Rule {
 	}
 }
 
-// date matches the form of revision names.
+// date matches the form of revision names since 2024.
 var date = lazyregexp.New(`^20(2[4-9]|[3-9]\d)-\d\d-\d\d$`)
 
 // mayBeRevisionName reports whether a server may know a version that is not published: the version
-// is called a draft, or has the form of a date since 2024.
+// is called a draft, or is a date since 2024.
 func mayBeRevisionName(version string) bool {
-	return date.MatchString(version) || strings.Contains(strings.ToLower(version), "draft")
+	_, err := time.Parse(time.DateOnly, version)
+	return err == nil && date.MatchString(version) || strings.Contains(strings.ToLower(version), "draft")
 }
 
 func judgeOtherVersion(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
