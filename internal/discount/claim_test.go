@@ -2,6 +2,7 @@ package discount
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -53,6 +54,7 @@ func TestDiscountsOfClaims(t *testing.T) {
 		{"a list instead of a call", first + asked, Claim{At: []int{2}, Search: true}, Counts},
 		{"walks that differ, with no subscription", walked, Claim{Requirement: "pagination.walk.complete", Search: true}, Void},
 		{"the same in a run", walked, Claim{Requirement: "pagination.walk.complete"}, Counts},
+		{"the same after retries, and no tool was called", walked, Claim{Requirement: "pagination.walk.complete", Unreproduced: true}, Counts},
 		{"another requirement", walked, Claim{Requirement: "tools.list.result-schema", Search: true}, Counts},
 		{"walks on a process of their own", first, Claim{Requirement: "pagination.walk.complete", Search: true}, Counts},
 		{"walks with a subscription", walked + listening, Claim{Requirement: "pagination.walk.complete", Search: true}, Counts},
@@ -74,6 +76,39 @@ func TestDiscountsOfClaims(t *testing.T) {
 			effect, reason := NewRun().Discount(&claim)
 			if effect != x.want || (reason != "") != (effect != Counts) {
 				t.Errorf("the effect is %d because of %q, want %d", effect, reason, x.want)
+			}
+		})
+	}
+}
+
+// TestListChangedMeanwhile checks that walks which differ do not count if a tool was called in
+// another conversation meanwhile, and no retry reproduced the difference.
+func TestListChangedMeanwhile(t *testing.T) {
+	const walked = "transport: streamable-http\n\n1> POST / HTTP/1.1\n1>> {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}\n! at 2s\n1! complete\n"
+	const called = "transport: streamable-http\n\n1> POST / HTTP/1.1\n1>> {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"a\"}}\n" +
+		"1< HTTP/1.1 200 OK\n   Content-Type: application/json\n! at 1s\n1<< {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n1! complete\n"
+	start := time.Date(2026, 7, 28, 0, 0, 0, 0, time.UTC)
+	for _, x := range []struct {
+		name         string
+		called       time.Duration // when the other conversation began, after that of the claim
+		own          bool          // whether it had a process of its own
+		unreproduced bool
+		want         Effect
+	}{
+		{name: "meanwhile", called: time.Second, unreproduced: true, want: Void},
+		{name: "before", called: -time.Minute, unreproduced: true, want: Counts},
+		{name: "afterwards", called: time.Minute, unreproduced: true, want: Counts},
+		{name: "on another process", called: time.Second, own: true, unreproduced: true, want: Counts},
+		{name: "reproduced", called: time.Second, want: Counts},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			r := NewRun()
+			other := conversation(eventsOf(t, called))
+			other.Start, other.OwnProcess = start.Add(x.called), x.own
+			r.Observe(other)
+			claim := &Claim{Requirement: "pagination.walk.complete", Events: eventsOf(t, walked), Start: start, Unreproduced: x.unreproduced}
+			if got, reason := r.Discount(claim); got != x.want {
+				t.Errorf("the effect is %d because of %q, want %d", got, reason, x.want)
 			}
 		})
 	}
@@ -150,7 +185,7 @@ func TestNotices(t *testing.T) {
 // TestRunDiscountsAreTested checks that each row of the tables of a run has a test, and a text.
 func TestRunDiscountsAreTested(t *testing.T) {
 	tests := map[string]func(*testing.T){
-		"session-ended": TestDiscountsOfClaims, "held-up": TestDiscountsOfClaims, "changed-list": TestDiscountsOfClaims, "start-unclear": TestDiscountsOfClaims, "cut-response": TestCutResponse,
+		"session-ended": TestDiscountsOfClaims, "held-up": TestDiscountsOfClaims, "changed-list": TestListChangedMeanwhile, "start-unclear": TestDiscountsOfClaims, "cut-response": TestCutResponse,
 		"flood": TestDiscountsOfClaims, "gateway": TestDiscountsOfClaims, "busy": TestDiscountsOfClaims, "broken-connection": TestDiscountsOfClaims, "second-copy": TestDiscountsOfClaims,
 		"mixed-responses": TestMixedResponses, "outage": TestOutage, "disturbed-case": TestDisturbedCases, "explained-exit": TestExits,
 		"cut-off-method": TestCutoffs, "same-error": TestSameError, "refused-calls": TestRefusedCalls, "overdue": TestOverdue, "crash": TestCrashNotice,

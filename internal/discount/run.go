@@ -2,6 +2,7 @@ package discount
 
 import (
 	"sync"
+	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
@@ -13,6 +14,8 @@ type Conversation struct {
 	Revision spec.Revision
 	Events   []*transcript.Event
 	Dialogue *transcript.Dialogue
+	// Start is when the conversation began; the times of events are relative to it.
+	Start time.Time
 	// OwnProcess is set if the server's process served only this conversation.
 	OwnProcess bool
 }
@@ -28,7 +31,10 @@ type Claim struct {
 	// Search is set if the fuzzer reports the deviation. The fuzzer's retries repeat everything
 	// that was sent.
 	Search bool
-	From   int // position at which the case began
+	// Unreproduced is set if the claim was retried, and no retry reproduced it.
+	Unreproduced bool
+	Start        time.Time // when the conversation of Events began; needed if Unreproduced is set
+	From         int       // position at which the case began
 	// SessionEnded is set if the server had ended the session when the case reported the deviation.
 	SessionEnded bool
 	// StartUnclear is set if the server may still have been starting when the case reported the

@@ -68,7 +68,7 @@ func (r *Run) runRows() []runRow {
 		{Discount{"start-unclear", "the server may still have been starting, so a missing message shows nothing"}, startUnclear{}},
 		{Discount{"cut-response", "the response was too long to be kept, so the case could not read it"}, cutResponse{}},
 		{Discount{"held-up", "in a search: an earlier call of a tool got no response either, nor did anything after it; a server may handle requests one by one, and a tool may take any amount of time"}, heldUpRequest{}},
-		{Discount{"changed-list", "in a search over HTTP: another conversation may have changed the list, and the client had no subscription that would have announced the change"}, unannouncedChange{}},
+		{Discount{"changed-list", "over HTTP: another conversation may have changed the list; in a search, the client had no subscription that would have announced the change; in a run, a tool was called meanwhile, and no retry reproduced the deviation"}, &unannouncedChange{}},
 		{Discount{"flood", "the server sent more than the client reads, so the client may have missed a response"}, r.flood},
 		{Discount{"gateway", "something in front of the server responded"}, &gateway{}},
 		{Discount{"mixed-responses", "clients also receive responses meant for other clients, so it is unknown whose response this is; a notice says so"}, &r.mixing},

@@ -107,7 +107,7 @@ func (e *ender) count(c *client.Conversation) bool {
 	d := transcript.DialogueOf(events)
 	e.counts.observe(events, d)
 	e.waits.addConversation(e.over, c.Record.StartTime(), events, d)
-	e.discounts.Observe(discount.Conversation{Revision: c.Revision(), Events: events, Dialogue: d, OwnProcess: c.Web() == nil})
+	e.discounts.Observe(discount.Conversation{Revision: c.Revision(), Events: events, Dialogue: d, Start: c.Record.StartTime(), OwnProcess: c.Web() == nil})
 	e.fixtures.Observe(c.Revision(), events, d)
 	if hasLingered(events) {
 		e.serverLingers.Store(true)

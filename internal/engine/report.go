@@ -165,7 +165,14 @@ func (r *reporting) dropDiscounted() {
 		}
 	}
 	r.found = slices.DeleteFunc(r.found, func(c *candidate) bool {
-		return c.retries.Reproduced == 0 && r.discounts.Voids(&discount.Claim{Requirement: c.Requirement, At: c.At, Records: recordsOf(c.from.conversations)})
+		if c.retries.Reproduced > 0 {
+			return false
+		}
+		claim := &discount.Claim{Requirement: c.Requirement, At: c.At, Records: recordsOf(c.from.conversations), Unreproduced: c.retries.Attempts > 0}
+		if c.record != nil {
+			claim.Events, claim.Start = c.record.From(0), c.record.StartTime()
+		}
+		return r.discounts.Voids(claim)
 	})
 }
 
