@@ -99,6 +99,7 @@ func progressFaults() []*Fault {
 		newFault("progress.stops-after-cancel/complete", "progress follows a cancellation after 150 ms", sendAfterCancellation(func(_ wire.ID, token jsontext.Value) []byte {
 			return wire.NewNotification(spec.MethodProgress, map[string]any{"progressToken": token, "progress": 1000})
 		})).inRevisions(revisionsWithReadOnlyHint()...).overTransports(spec.Stdio),
+		newFaultWithState("progress.http-stream/subscription", "progress comes on the streams of subscriptions, too", progressToSubscriptions).overTransports(spec.StreamableHTTP),
 		newFault("progress.message-useful/empty", "the messages of progress are empty", editSentParams(spec.MethodProgress, setValue("message", ""))),
 		newFault("progress.task-token-continues/other", "the progress of a task has the task's id as token", EditMessage(taskProgress, func(m Members) {
 			_, p := wire.Members(m["params"])
@@ -107,6 +108,27 @@ func progressFaults() []*Fault {
 		})),
 		newFaultWithState("progress.task-stops-at-terminal/goes-on", "the server sends progress for tasks that have ended", progressAfterEnd),
 	}
+}
+
+// progressToSubscriptions sends progress of each call with a token on the stream of each open
+// subscription.
+func progressToSubscriptions() *refserver.Seams {
+	var mu sync.Mutex
+	var listening []*refserver.Call
+	return combineSeams(WrapHandler(spec.MethodListen, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		mu.Lock()
+		listening = append(listening, c)
+		mu.Unlock()
+		return next(c)
+	}), onToolEnd(func(c *refserver.Call, _ *refserver.Error) {
+		mu.Lock()
+		defer mu.Unlock()
+		for _, subscription := range listening {
+			if token := tokenOf(c); token != nil && subscription.Context().Err() == nil {
+				subscription.Notify(spec.MethodProgress, map[string]any{"progressToken": token, "progress": 1000})
+			}
+		}
+	}))
 }
 
 // orderedTransports returns the transports that deliver all messages of the server in one order.

@@ -125,6 +125,14 @@ func legalSubscriptions() []*Fault {
 		})),
 		newVariationWithState("acknowledgements-repeated", "a subscription is acknowledged again when the next one is requested", repeatAcknowledgement),
 		newVariation("acknowledges-twice", "each acknowledgement is sent twice", EditOutgoing(notifications(spec.MethodAcknowledged), func(o *refserver.Out) { o.Frames = append(o.Frames, o.Frames[0]) })),
+		newVariationWithState("progress-of-subscriptions", "a subscription with a progress token gets progress of its own after the acknowledgement", func() *refserver.Seams {
+			t := newCallTracker()
+			return combineSeams(t.seams(), EditOutgoing(notifications(spec.MethodAcknowledged), func(o *refserver.Out) {
+				if token := t.token(o.Session, o.Related); token != nil {
+					o.Frames = append(o.Frames, wire.NewNotification(spec.MethodProgress, map[string]any{"progressToken": token, "progress": 1}))
+				}
+			}))
+		}),
 		newVariation("changes-twice", "each change is announced twice", EditOutgoing(isChange, func(o *refserver.Out) { o.Frames = append(o.Frames, o.Frames[0]) })),
 		newVariation("no-changes-declared", "no changes are declared, and none are acknowledged", combineSeams(
 			withholdListChanged("tools", "prompts", "resources"),

@@ -62,9 +62,25 @@ func callWithTokens(ctx context.Context, t *suite.T) {
 		}
 	}
 	if len(calls) > 0 {
+		defer listen(ctx, t, c)()
 		resume := c.BeginIdle()
 		c.DoAll(ctx, calls, client.Within(callTime))
 		resume()
 	}
 	t.AwaitQuiet(ctx, c) // by now, late progress has come
+}
+
+// listen opens a subscription to nothing, on whose stream no progress of a call may come, and
+// returns a function that cancels it. It does nothing if subscriptions have no streams of their own.
+func listen(ctx context.Context, t *suite.T, c *client.Conversation) (stop func()) {
+	if t.Revision.Era() != spec.Stateless || t.Transport != spec.StreamableHTTP {
+		return func() {}
+	}
+	params := map[string]any{"notifications": map[string]any{}, "_meta": map[string]any{"progressToken": "mcp-conform/listen"}}
+	s, err := c.SubscribeAs(ctx, c.NewID(), params)
+	if err != nil {
+		return func() {}
+	}
+	_, _ = s.AwaitAcknowledgement(ctx) // without it, the stream shows less
+	return func() { _ = s.Cancel(ctx) }
 }

@@ -170,6 +170,18 @@ func judgeStreamOwner(v *view, out *rules.Reporter) {
 func (v *view) judgeOwner(x *exchange, req *rules.Request, p streamEvent, m *wire.Message, out *rules.Reporter) {
 	d := verdict.Deviation{Permitted: "messages that belong to the request of the stream", Seen: rules.Excerpt(m.Raw), At: positionsOf(x.Request, x.Sent, p.Event)}
 	switch {
+	case m.Kind == wire.Notification && m.Method == spec.MethodProgress && req.Message.Method == spec.MethodListen:
+		token := m.ParamIDAt("/progressToken")
+		if !token.IsString() && !token.IsInteger() || slices.Contains(v.s.RequestsWithToken(token), req) {
+			return // another rule reports an illegal token, and the client may request progress of the subscription itself
+		}
+		d.Requirement, d.Summary = progressStream, "The server sends progress on the stream of a subscription."
+		d.Permitted = "progress on the stream of the request that it is about"
+		if owner, _ := v.requestOfProgress(p); owner != nil {
+			d.At = positionsOf(x.Request, x.Sent, owner.Event, p.Event)
+		}
+		out.Report(d)
+		out.MarkReportedElsewhere(statelessRelated)
 	case m.Kind == wire.Notification && m.Method == spec.MethodProgress:
 		owner, _ := v.requestOfProgress(p)
 		switch owner {
