@@ -58,7 +58,7 @@ func statelessConversations() []conversation {
 		}},
 		// subscriptions: one is cancelled, then the others end
 		{answers: 4, chunks: []string{
-			ask("1", "subscriptions/listen", everything), ask(`"1"`, "subscriptions/listen", everything), ask("2", "subscriptions/listen", `"notifications":{}`),
+			ask("1", "subscriptions/listen", everything), ask(`"1"`, "subscriptions/listen", everything), withMeta("2", "subscriptions/listen", `"notifications":{}`, `"progressToken":"listening"`),
 			call("3", "trigger-list-changed", `"list":"tools"`), cancel("1"), call("4", "trigger-list-changed", `"list":"prompts"`), call("5", "update-resource", ""),
 			ask("6", "subscriptions/listen", ""),
 		}},
