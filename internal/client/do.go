@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
@@ -47,6 +48,7 @@ type Option func(*wait)
 type wait struct {
 	id        wire.ID
 	limit     time.Duration
+	longer    time.Duration
 	isLimited bool
 	mayIgnore bool
 	isOpening bool
@@ -65,6 +67,12 @@ func WithID(id wire.ID) Option { return func(w *wait) { w.id = id } }
 // releases the caller's slot at once.
 func Within(limit time.Duration) Option {
 	return func(w *wait) { w.limit, w.isLimited = limit, true }
+}
+
+// LongerWithProgress is an option of Do, besides Within: if the server sent progress at least twice
+// before the limit of Within, the limit becomes the given time.
+func LongerWithProgress(limit time.Duration) Option {
+	return func(w *wait) { w.longer = limit }
 }
 
 // MayIgnore is an option for a message that a server may ignore. The client also sends another
@@ -124,6 +132,10 @@ func (c *Conversation) do(ctx context.Context, w *wait, frame []byte) *Reply {
 		if errors.Is(r.Err, ErrUnanswered) && c.Record.Elapsed()-began >= limit { // if the wait was shorter, no response can come any more
 			r = c.awaitSlow(ctx, from, w.id, frame)
 		}
+		if more := w.longer - (c.Record.Elapsed() - began); errors.Is(r.Err, ErrUnanswered) && more > 0 && c.progressSince(from) >= 2 {
+			r = c.AwaitResponse(ctx, from, w.id, Within(more))
+			r.Sent = c.sentEvent(from, frame)
+		}
 		if errors.Is(r.Err, ErrUnanswered) {
 			_ = c.Cancel(ctx, w.id, transcript.OverdueReason)
 		}
@@ -138,6 +150,17 @@ func (c *Conversation) do(ctx context.Context, w *wait, frame []byte) *Reply {
 		c.measureResponse(r)
 	}
 	return r
+}
+
+// progressSince returns how many progress notifications have come since the position from.
+func (c *Conversation) progressSince(from int) int {
+	n := 0
+	for _, m := range transcript.Messages(c.Record.From(from), transcript.Received) {
+		if m.Method == spec.MethodProgress {
+			n++
+		}
+	}
+	return n
 }
 
 // awaitSlow continues the wait for the response to a request with the option Within: until the

@@ -62,6 +62,10 @@ func (v *Inventory) SlowCall(duration time.Duration, steps int) (KnownCall, bool
 	return firstCall(v.filledCalls(Slow, filling{duration: duration, steps: steps, count: 1}))
 }
 
+// LongCall returns a call that reports progress while it runs, like SlowCall, but takes seconds, or
+// an unknown time: then Took is 0.
+func (v *Inventory) LongCall() (KnownCall, bool) { return firstCall(v.KnownCalls(Long)) }
+
 // LoggingCall returns a call that sends log messages.
 func (v *Inventory) LoggingCall() (KnownCall, bool) { return firstCall(v.KnownCalls(Logging)) }
 

@@ -3,6 +3,7 @@ package inventory
 import (
 	"bytes"
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"time"
@@ -21,6 +22,7 @@ const (
 	learnTools     = 40                      // how many tools to call
 	learnResources = 10                      // how many resources to subscribe to
 	learnCall      = 1500 * time.Millisecond // the time limit of one call
+	learnLongCall  = 3 * time.Second         // the time limit of a call that sends progress, until one is known to be slow
 	learnTime      = 5 * time.Second         // the time limit of all calls together
 )
 
@@ -33,7 +35,7 @@ const (
 
 // learnable are the roles that a call can show.
 var learnable = []Role{
-	Slow, Progress, Logging, AsksSampling, AsksElicitation, AsksRoots,
+	Slow, Long, Progress, Logging, AsksSampling, AsksElicitation, AsksRoots,
 	ChangesTools, ChangesResources, ChangesPrompts, ChangesResource,
 }
 
@@ -49,7 +51,7 @@ type Learned struct {
 // server declares, what the role needs.
 func (v *Inventory) canShowRole(role Role) bool {
 	switch role {
-	case Slow, Progress, AsksSampling, AsksElicitation, AsksRoots, ChangesTools:
+	case Slow, Long, Progress, AsksSampling, AsksElicitation, AsksRoots, ChangesTools:
 		return role.ExistsIn(spec.Revision(v.Server.ProtocolVersion))
 	case Logging:
 		return v.Declares("logging")
@@ -228,9 +230,15 @@ func hasRoomForNumber(maxLength jsontext.Value) bool {
 	return !bounded || most >= 16
 }
 
+// knowsSlow reports whether a call has shown that its tool is slow, or takes long.
+func (l *learner) knowsSlow() bool {
+	return slices.ContainsFunc(l.found, func(f Learned) bool { return f.Role == Slow || f.Role == Long })
+}
+
 // A callObservation is what the server sent during a call.
 type callObservation struct {
 	took     time.Duration // 0 if the call had no result, or one with isError
+	long     bool          // the call took longer than learnCall, or its end was not seen
 	progress int
 	methods  []string // the methods of the server's requests and notifications during the call
 	updated  []string // the URIs of the resources that were updated
@@ -244,10 +252,15 @@ func (l *learner) observeCall(ctx context.Context, t Tool, arguments map[string]
 	if l.c.Revision().Era() == spec.Stateless {
 		params["_meta"].(map[string]any)[spec.MetaLogLevel] = "debug"
 	}
-	r := l.c.Do(ctx, spec.MethodToolsCall, params, client.Within(learnCall))
-	s := callObservation{alive: l.c.Alive() && l.c.Fence(ctx) == nil}
+	limits := []client.Option{client.Within(learnCall)}
+	if !l.knowsSlow() {
+		limits = append(limits, client.LongerWithProgress(learnLongCall))
+	}
+	r := l.c.Do(ctx, spec.MethodToolsCall, params, limits...)
+	s := callObservation{long: errors.Is(r.Err, client.ErrUnanswered), alive: l.c.Alive() && l.c.Fence(ctx) == nil}
 	if r.Succeeded() && !Fails.IsShownBy(r.Message) {
 		s.took = r.Event.At - r.Sent.At
+		s.long = s.took > learnCall+l.c.FastestResponse()+l.c.Grace()
 	}
 	for _, m := range transcript.Messages(l.c.Record.From(from), transcript.Received) {
 		if m.Kind == wire.Response {
@@ -273,7 +286,8 @@ func (l *learner) observeCall(ctx context.Context, t Tool, arguments map[string]
 func (s callObservation) roles() []Role {
 	var out []Role
 	shows := map[Role]bool{
-		Slow:             s.took >= slowTime && s.progress >= slowProgress,
+		Slow:             s.took >= slowTime && s.progress >= slowProgress && !s.long,
+		Long:             s.progress >= slowProgress && s.long,
 		Progress:         s.took > 0 && s.progress > 0,
 		Logging:          s.took > 0 && slices.Contains(s.methods, spec.MethodMessage),
 		AsksSampling:     slices.Contains(s.methods, spec.MethodSampling),

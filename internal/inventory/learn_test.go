@@ -118,6 +118,61 @@ func TestLearn(t *testing.T) {
 	}
 }
 
+// longServer serves two tools that report progress: a responds after 2 s, and b never.
+func longServer(_ context.Context, in io.Reader, out, _ io.Writer, _ <-chan string) int {
+	for lines := bufio.NewScanner(in); lines.Scan(); {
+		m := wire.Parse([]byte(lines.Text())).Messages[0]
+		result := `{}`
+		switch name, _ := wire.Text(wire.At(m.Params(), "/name")); m.Method {
+		case spec.MethodInitialize:
+			result = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"long"}}`
+		case spec.MethodToolsList:
+			result = `{"tools":[{"name":"a","inputSchema":{"type":"object"}},{"name":"b","inputSchema":{"type":"object"}}]}`
+		case spec.MethodToolsCall:
+			for n := range 2 {
+				_, _ = fmt.Fprintf(out, `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d}}`+"\n", wire.At(m.Params(), "/_meta/progressToken"), n)
+			}
+			if name == "b" {
+				continue
+			}
+			go func() {
+				time.Sleep(2 * time.Second)
+				_, _ = fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"result":{"content":[]}}`+"\n", m.ID.Raw())
+			}()
+			continue
+		}
+		if m.Kind == wire.Request {
+			_, _ = fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID.Raw(), result)
+		}
+	}
+	return 0
+}
+
+// TestLearnLong checks that the calls which take longer than the limit are known to be long, the
+// one that ended with its duration, and that none of them counts as slow.
+func TestLearnLong(t *testing.T) {
+	t.Parallel()
+	c, err := client.Open(t.Context(), stdio.InProcess("long", longServer), client.Options{Revision: spec.V20251125})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := c.Handshake(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	v := Take(t.Context(), c, Config{Policy: CallAll})
+	got := map[Role]map[string]bool{}
+	for _, l := range v.Learn(t.Context(), c) {
+		if got[l.Role] == nil {
+			got[l.Role] = map[string]bool{}
+		}
+		got[l.Role][l.Tool] = l.takes >= 2*time.Second
+	}
+	if diff := cmp.Diff(map[Role]map[string]bool{Long: {"a": true, "b": false}, Progress: {"a": true}}, got); diff != "" {
+		t.Errorf("roles, and whether the calls ended (-want +got):\n%s", diff)
+	}
+}
+
 func TestLearnsNothing(t *testing.T) {
 	for name, config := range map[string]Config{
 		"no tool may be called":             {Policy: CallNone},

@@ -38,6 +38,11 @@ const (
 	GivesLink     Role = "resource-link" // has a link to a resource in its result
 )
 
+// Long is the role of a call that reports progress like a slow one, but takes so long that a case
+// should not wait for its end more often than necessary. Only a call can show it, so it is not one
+// of Roles.
+const Long Role = "long"
+
 // Roles returns all roles.
 func Roles() []Role {
 	return []Role{

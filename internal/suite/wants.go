@@ -5,6 +5,7 @@ import (
 
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
 // roleDescriptions has, for each role, the words that follow "a tool is known".
@@ -62,7 +63,11 @@ var wantCallable = MissingSetting{Reason: "no tool may be called", Setting: verd
 func (t *T) missingSettingFor(role inventory.Role) MissingSetting {
 	barred := t.Inventory.BarredTools(role)
 	if len(barred) == 0 {
-		return MissingSettingFor(role)
+		w := MissingSettingFor(role)
+		if long, ok := t.Inventory.LongCall(); ok && role == inventory.Slow {
+			w.Reason = "the call of the tool " + wire.Excerpt(long.Tool, 60) + " runs too long to wait for its end"
+		}
+		return w
 	}
 	return MissingSetting{
 		Reason:  "the tool " + barred[0] + " is known " + roleDescriptions[role] + ", and may not be called",

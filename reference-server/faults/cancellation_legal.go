@@ -18,6 +18,7 @@ func legalCancellation() []*Fault {
 		newVariation("cancelled-unanswered", "every request takes a moment, and gets no response when cancelled meanwhile", delayRequests(shortDelay)),
 		newVariationWithState("cancelled-refused", "every request takes a moment, and gets an error when cancelled meanwhile", refuseCancelled),
 		newVariationWithState("reads-one-by-one", "the server reads one message at a time, so that cancellations are read late", readOneByOne).overTransports(spec.Stdio),
+		newVariation("long-calls", "the only slow tool, with the name t7, takes 2 s", slowerTool("t7")).inRevisions(spec.StatelessRevisions()...).overTransports(spec.Stdio),
 		newVariationWithState("initialize-cancelled", "initialize takes a moment, and gets no response when cancelled meanwhile", cancelInitialize).overTransports(spec.Stdio),
 	}
 }

@@ -3,6 +3,7 @@ package faults
 import (
 	"context"
 	"io"
+	"maps"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -60,6 +61,13 @@ func cancelRaceFaults() []*Fault {
 				return []wire.ID{id}
 			}))
 		}).inRevisions(spec.V20241105),
+		newFault(idType+"long-calls", `a cancellation with the string "1" cancels the request with the number 1, and the only slow tool, with the name t7, takes 2 s`, combineSeams(
+			slowerTool("t7"), mapCancelledIDs(func(id wire.ID) []wire.ID {
+				if bare, _ := wire.Text(jsontext.Value(id.Raw())); wire.RawID(bare).IsInteger() {
+					return []wire.ID{wire.RawID(bare)}
+				}
+				return []wire.ID{id}
+			}))).inRevisions(spec.StatelessRevisions()...).overTransports(spec.Stdio),
 
 		// Faults that end the process or make the server hang.
 		newFaultWithState(race+"dies-of-the-second", "the second cancellation of a request ends the process", func() *refserver.Seams {
@@ -136,6 +144,20 @@ func dropOtherResponse(t *callTracker) *refserver.Seams {
 		}
 		next(n)
 	}), dropMessages(func(o *refserver.Out) bool { return Responses()(o) && t.cancelled(o.Session, o.ID) }))
+}
+
+// slowerTool gives the tool slow another name, and a default duration of 2 s.
+func slowerTool(name string) *refserver.Seams {
+	return combineSeams(WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		if _, given := wire.Members(wire.At(c.Params, "/arguments")); toolName(c) == "slow" && given["durationMs"] == nil {
+			_, p := wire.Members(c.Params)
+			arguments := map[string]jsontext.Value{"durationMs": jsontext.Value("2000")}
+			maps.Copy(arguments, given)
+			p["arguments"] = wire.JSON(arguments)
+			c.Params = wire.JSON(p)
+		}
+		return next(c)
+	}), renameListedTool("slow", name))
 }
 
 // mapCancelledIDs applies each cancellation to all ids that f returns for its id.

@@ -24,13 +24,19 @@ type raceRun struct {
 	makeFrame frameMaker
 	random    *rand.Rand
 	rounds    int
-	runs      bool // the requests report progress while they run
-	cancels   bool // false for a run without the cancellations
+	runs      bool          // the requests report progress while they run
+	cancels   bool          // false for a run without the cancellations
+	takes     time.Duration // how long each request takes, if that is long and known
 
 	from   int
 	frames [][]byte
 	asked  []*raceRequest
 	raced  bool // something was cancelled
+}
+
+// running describes requests that report progress while they run.
+type running struct {
+	takes time.Duration // how long each takes, if that is long and known
 }
 
 // raceRequest is a request in a race.
@@ -112,6 +118,7 @@ const minWait = 500 * time.Millisecond
 // requests.
 func (p *raceRun) settle() {
 	limit := max(minWait, 2*p.c.Grace())
+	limit += p.takes
 	for _, e := range p.asked {
 		if e.cancelled || p.awaitWithin(e.id, limit) {
 			continue
@@ -163,13 +170,15 @@ func (p *raceRun) firstNotPermitted(r race) *raceRequest {
 }
 
 // run runs the race and judges it. It returns the conversation with which to continue. Callers pass
-// any value as runs if the requests report progress while they run.
-func (r race) run(ctx context.Context, t *suite.T, c *client.Conversation, ask frameMaker, runs ...bool) *client.Conversation {
+// any value as tool if the requests report progress while they run.
+func (r race) run(ctx context.Context, t *suite.T, c *client.Conversation, ask frameMaker, tool ...running) *client.Conversation {
 	if r.ordered && t.Transport != spec.Stdio {
 		return c
 	}
 	p := newRaceRun(ctx, c, ask)
-	p.runs = len(runs) > 0
+	if len(tool) > 0 {
+		p.runs, p.takes = true, tool[0].takes
+	}
 	r.steps(p)
 	if next := conversationAfter(ctx, t, c); next != c {
 		return next // the server has ended, which rules report
@@ -184,7 +193,9 @@ func (r race) run(ctx context.Context, t *suite.T, c *client.Conversation, ask f
 	}
 	e := p.firstNotPermitted(r)
 	if e == nil {
-		t.MarkKept(r.requirement)
+		if p.runs || !r.needsRunning {
+			t.MarkKept(r.requirement)
+		}
 		return c
 	}
 	if ctx.Err() != nil || !c.Alive() {
@@ -214,16 +225,24 @@ func (r race) run(ctx context.Context, t *suite.T, c *client.Conversation, ask f
 // still has none after twice the time of the rerun, although the server is alive.
 func (r race) rerunUncancelled(ctx context.Context, c *client.Conversation, with *raceRun, e *raceRequest) bool {
 	p := newRaceRun(ctx, c, with.makeFrame)
-	p.cancels, p.runs = false, with.runs
+	p.cancels, p.runs, p.takes = false, with.runs, with.takes
 	began := time.Now()
 	r.steps(p)
 	for _, e := range p.asked {
-		reply := c.AwaitResponse(ctx, p.from, e.id, client.Within(c.Options().Timeout))
+		limit := c.Options().Timeout
+		if p.takes > 0 { // a server that serves the calls one after the other would take too long
+			limit = max(time.Millisecond, p.takes+minWait-time.Since(began))
+		}
+		reply := c.AwaitResponse(ctx, p.from, e.id, client.Within(limit))
 		// An overload error comes sooner than the result of a call, and would make the wait too
 		// short.
 		if !reply.Answered() || reply.Message.IsOverloadError() {
 			return false
 		}
 	}
-	return !with.awaitWithin(e.id, 2*time.Since(began)) && c.Alive()
+	limit := 2 * time.Since(began)
+	if p.takes > 0 { // settle has already waited for as long as a request takes
+		limit = minWait
+	}
+	return !with.awaitWithin(e.id, limit) && c.Alive()
 }

@@ -11,17 +11,29 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
+// runSlowCall cancels calls of a slow tool. If the only known tool takes long, it makes no further
+// calls.
 func runSlowCall(ctx context.Context, t *suite.T) {
+	slow, ok := t.Inventory.SlowCall(duration, steps)
+	if long, isLong := t.Inventory.LongCall(); !ok && isLong {
+		cancelSlowCall(ctx, t, t.Conversation(ctx), long)
+		return
+	}
 	t.RequireTool(inventory.Slow)
-	slow, _ := t.Inventory.SlowCall(duration, steps)
 	c := t.Conversation(ctx)
 	after := newCapacityCheck(ctx, t, c)
 	cancelSlowCall(ctx, t, c, slow)
 	after.judgeLaterCall(ctx, t, c)
 }
 
-// runSlowRaces runs races with concurrent calls of a slow tool.
+// runSlowRaces runs races with concurrent calls of a slow tool. If the only known tool takes long, it
+// runs only the first race.
 func runSlowRaces(ctx context.Context, t *suite.T) {
+	if long, isLong := t.Inventory.LongCall(); isLong && long.Took > 0 && !t.Inventory.HasCall(inventory.Slow) {
+		c := t.Conversation(ctx)
+		otherTypeRace().run(ctx, t, c, raceCalls(c, long), running{takes: long.Took})
+		return
+	}
 	t.RequireTool(inventory.Slow)
 	c := t.Conversation(ctx)
 	after := newCapacityCheck(ctx, t, c)
@@ -29,11 +41,16 @@ func runSlowRaces(ctx context.Context, t *suite.T) {
 	// that was seen to run.
 	short, _ := t.Inventory.SlowCall(max(duration/5, c.Grace()), steps/2)
 	for _, r := range slowRaces() {
-		c = r.run(ctx, t, c, func(id wire.ID, _ int) []byte {
-			return c.Request(id, spec.MethodToolsCall, short.ParamsWithToken("mcp-conform/race/"+id.Raw()))
-		}, true)
+		c = r.run(ctx, t, c, raceCalls(c, short), running{})
 	}
 	after.judgeLaterCall(ctx, t, c)
+}
+
+// raceCalls returns calls of the tool with progress tokens.
+func raceCalls(c *client.Conversation, tool inventory.KnownCall) frameMaker {
+	return func(id wire.ID, _ int) []byte {
+		return c.Request(id, spec.MethodToolsCall, tool.ParamsWithToken("mcp-conform/race/"+id.Raw()))
+	}
 }
 
 // The races after which the case listens long enough for rules to judge the outcome.
@@ -73,7 +90,7 @@ func cancelSlowCall(ctx context.Context, t *suite.T, c *client.Conversation, slo
 	requireFence(ctx, t, c)
 	began := c.Record.Moment()
 	for _, id := range []wire.ID{id, early} {
-		c.AwaitResponse(ctx, from, id, client.Within(duration-c.Record.Since(began)))
+		c.AwaitResponse(ctx, from, id, client.Within(max(duration, slow.Took)-c.Record.Since(began)))
 	}
 	if runs {
 		t.AwaitQuiet(ctx, c)
