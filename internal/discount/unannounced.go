@@ -9,13 +9,6 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-<<<<<<< HEAD
-// unannouncedChange voids, in a search, differences between two readings of all pages of a list
-// over HTTP, if nothing tells the client when the list changes. The search calls tools in other
-// conversations with the same server, and these calls may change the list. In the stateless era
-// only a subscription tells the client.
-type unannouncedChange struct{}
-=======
 // unannouncedChange voids differences between walks through a list over HTTP if another conversation
 // with the same server may have changed the list meanwhile.
 //
@@ -28,7 +21,6 @@ type unannouncedChange struct {
 	mu    sync.Mutex
 	calls []toolCall
 }
->>>>>>> 90e11fe4 (discount: a list that another conversation changed, in runs too)
 
 // A toolCall is a call of a tool that got a result.
 type toolCall struct {

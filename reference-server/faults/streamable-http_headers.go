@@ -71,13 +71,13 @@ func lacksHeader(name string) func(c *refserver.Call) bool {
 func headerMismatchFaults() []*Fault {
 	const noVersion, version, noMethod, method = "streamable-http.version-header-required/", "streamable-http.version-header-match/", "streamable-http.mcp-method-required/", "streamable-http.mcp-method-match/"
 	const mismatch, spelling, unknown = "streamable-http.header-mismatch-error/", "streamable-http.header-names-case-insensitive/", "streamable-http.method-not-found-404/"
-	namesMethod := not(lacksHeader(methodHeader))
+	namesMethod, namesVersion := not(lacksHeader(methodHeader)), both(not(lacksHeader(versionHeader)), not(lacksMeta(spec.MetaVersion)))
 	mismatched := func(e func(e *refserver.Error)) *refserver.Seams {
 		return editStatelessErrors(spec.CodeHeaderMismatch, always, e)
 	}
 	return []*Fault{
 		newFault(noVersion+"served", "requests without MCP-Protocol-Version are served", editRequestHeaders(lacksHeader(versionHeader), setVersionHeader)).statelessOnly(),
-		newFault(version+"served", "MCP-Protocol-Version is not compared with the body", editRequestHeaders(both(not(lacksHeader(versionHeader)), not(lacksMeta(spec.MetaVersion))), setVersionHeader)),
+		newFault(version+"served", "MCP-Protocol-Version is not compared with the body", editRequestHeaders(namesVersion, setVersionHeader)),
 		newFault(version+"header-counts", "the server uses the version in MCP-Protocol-Version, whatever the body says", editRequestHeaders(func(c *refserver.Call) bool {
 			return c.Header.Get(versionHeader) == string(spec.V20260728)
 		}, setCurrentVersion)),
@@ -90,6 +90,11 @@ func headerMismatchFaults() []*Fault {
 		newFault(method+"served", "Mcp-Method is not compared with the body", editRequestHeaders(namesMethod, setMethodHeader)),
 		newFault(method+"prompts", "Mcp-Method is not compared with the body of prompts/get", editRequestHeaders(both(namesMethod, ofMethods(spec.MethodPromptsGet)), setMethodHeader)),
 		newFault(method+"completions", "Mcp-Method is not compared with the body of completion/complete", editRequestHeaders(both(namesMethod, ofMethods(spec.MethodComplete)), setMethodHeader)),
+		newFault(method+"listen", "Mcp-Method is not compared with the body of subscriptions/listen", editRequestHeaders(both(namesMethod, ofMethods(spec.MethodListen)), setMethodHeader)),
+		newFault(noMethod+"reads", "resources are read without Mcp-Method", editRequestHeaders(both(lacksHeader(methodHeader), ofMethods(spec.MethodResourcesRead)), setMethodHeader)),
+		newFault(noMethod+"listen", "subscriptions/listen is served without Mcp-Method", editRequestHeaders(both(lacksHeader(methodHeader), ofMethods(spec.MethodListen)), setMethodHeader)),
+		newFault(version+"calls", "MCP-Protocol-Version is not compared with the body of tools/call", editRequestHeaders(both(namesVersion, ofMethods(spec.MethodToolsCall)), setVersionHeader)),
+		newFault(version+"completions", "MCP-Protocol-Version is not compared with the body of completion/complete", editRequestHeaders(both(namesVersion, ofMethods(spec.MethodComplete)), setVersionHeader)),
 		newFault(method+"any-case", "Mcp-Method is compared without regard to case", editRequestHeaders(func(c *refserver.Call) bool {
 			return strings.EqualFold(c.Header.Get(methodHeader), c.Method)
 		}, setMethodHeader)),

@@ -2,6 +2,7 @@ package streamablehttp
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -58,15 +59,13 @@ func headerCase() suite.Case {
 			older := suite.Request{Method: method, Params: map[string]any{"_meta": map[string]any{spec.MetaVersion: string(spec.V20251125)}}}
 			newPostFunc(ctx, w, older)(suite.WithHeader(versionName, string(spec.V20260728)))
 			post()
-			w.RoundTrips(ctx, withOtherMethod(t, w, method))
+			postWithWrongHeaders(ctx, w, servedRequests(t, method))
 		},
 	}
 }
 
-// withOtherMethod returns a request for each method that the server serves, except the given one,
-// with another method in the header, because a server may compare the two in the handler of each
-// method.
-func withOtherMethod(t *suite.T, w *suite.Web, except string) []suite.WebRequest {
+// servedRequests returns a request for each method that the server serves, except the given one.
+func servedRequests(t *suite.T, except string) []suite.Request {
 	var requests []suite.Request
 	for _, m := range append([]string{spec.MethodDiscover, spec.MethodToolsCall, spec.MethodPromptsGet, spec.MethodResourcesRead}, t.DeclaredLists()...) {
 		if r := t.OrdinaryRequest(m); r.Method == m && m != except {
@@ -79,15 +78,36 @@ func withOtherMethod(t *suite.T, w *suite.Web, except string) []suite.WebRequest
 			"argument": map[string]any{"name": "mcp-conform", "value": ""},
 		}})
 	}
-	var out []suite.WebRequest
-	for _, r := range requests {
-		other := spec.MethodToolsList
-		if r.Method == other {
-			other = spec.MethodToolsCall
-		}
-		out = append(out, suite.WebRequest{Body: w.C.Request(w.C.NewID(), r.Method, r.Params), Headers: []suite.Header{suite.WithHeader(methodHeader, other)}})
+	if announcesChanges(t) {
+		requests = append(requests, suite.Request{Method: spec.MethodListen, Params: map[string]any{"notifications": map[string]any{}}})
 	}
-	return out
+	return requests
+}
+
+// announcesChanges reports whether the server declares that it announces some changes.
+func announcesChanges(t *suite.T) bool {
+	return slices.ContainsFunc([]string{"tools.listChanged", "prompts.listChanged", "resources.listChanged", "resources.subscribe"}, t.Inventory.Declares)
+}
+
+// postWithWrongHeaders posts each request with another method in the header, without a method, and
+// with another version: a server may compare the headers in the handler of each method.
+func postWithWrongHeaders(ctx context.Context, w *suite.Web, requests []suite.Request) {
+	for _, wrong := range []func(method string) suite.Header{
+		func(method string) suite.Header {
+			if method == spec.MethodToolsList {
+				return suite.WithHeader(methodHeader, spec.MethodToolsCall)
+			}
+			return suite.WithHeader(methodHeader, spec.MethodToolsList)
+		},
+		func(string) suite.Header { return suite.WithHeader(methodHeader) },
+		func(string) suite.Header { return suite.WithHeader(versionName, string(spec.V20251125)) },
+	} {
+		var all []suite.WebRequest
+		for _, r := range requests {
+			all = append(all, suite.WebRequest{Body: w.C.Request(w.C.NewID(), r.Method, r.Params), Headers: []suite.Header{wrong(r.Method)}})
+		}
+		w.RoundTrips(ctx, all)
+	}
 }
 
 // newPostFunc returns a function that posts a request with changed headers.
