@@ -90,6 +90,14 @@ func multiRoundFaults() []*Fault {
 
 		newFaultWithState("mrtr.request-state-tampered/shown", "an unprotected part of requestState is shown in the result", func() *refserver.Seams { return greetByState("Hello") }),
 		newFaultWithState("mrtr.request-state-tampered/number", "an unprotected number in requestState is shown in the result", func() *refserver.Seams { return greetByState(3) }),
+		newFaultWithState("mrtr.request-state-tampered/flag", "an unprotected boolean in requestState decides whether the result says more", func() *refserver.Seams {
+			return keepInState(false, func(value any) string {
+				if value == true {
+					return "You are the administrator."
+				}
+				return "You are a guest."
+			})
+		}),
 		newFaultWithState("mrtr.request-state-tampered/any", "any requestState counts as the last one that the server sent", func() *refserver.Seams { return takeAnyState(false) }),
 		newFault("mrtr.request-state-attacker-controlled/number", "a requestState that is a number ends the process", exitOnRequest("", func(c *refserver.Call) bool {
 			return wire.At(c.Params, "/requestState").Kind() == '0'
@@ -169,9 +177,15 @@ func wrapState(send, receive func(state string) string) *refserver.Seams {
 // greetByState keeps a greeting in requestState, next to the protected part, and returns the
 // greeting of the retry's requestState as the text of the result.
 func greetByState(greeting any) *refserver.Seams {
+	return keepInState(greeting, func(value any) string { return string(wire.JSON(value)) })
+}
+
+// keepInState keeps a value in requestState, next to the protected part. The text of the result is
+// what say returns for the value in the retry's requestState.
+func keepInState(value any, say func(value any) string) *refserver.Seams {
 	type state struct {
-		Greeting any
-		Sealed   string
+		Value  any
+		Sealed string
 	}
 	open := func(text string) (s state) {
 		b, _ := base64.RawURLEncoding.DecodeString(text)
@@ -181,7 +195,7 @@ func greetByState(greeting any) *refserver.Seams {
 	return combineSeams(
 		wrapState(
 			func(sealed string) string {
-				return base64.RawURLEncoding.EncodeToString(wire.JSON(state{greeting, sealed}))
+				return base64.RawURLEncoding.EncodeToString(wire.JSON(state{value, sealed}))
 			},
 			func(text string) string { return open(text).Sealed },
 		),
@@ -193,7 +207,7 @@ func greetByState(greeting any) *refserver.Seams {
 			}
 			r := decodeObject(result)
 			for _, block := range objectsIn(r, "content") {
-				block["text"] = string(wire.JSON(open(text).Greeting))
+				block["text"] = say(open(text).Value)
 			}
 			return r, nil
 		}),

@@ -29,11 +29,15 @@ func changeState(ctx context.Context, t *suite.T) {
 	for i, a := range inputRequest {
 		next, ok := a.begin(ctx)
 		state, hasState := stateOf(next)
-		if !ok || !hasState || !isCompleteResult(a.send(ctx, next)) {
+		if !ok || !hasState {
+			continue
+		}
+		own := a.send(ctx, next)
+		if !isCompleteResult(own) {
 			continue
 		}
 		stated++
-		accepted := tamperWithState(ctx, t, a, state)
+		accepted := tamperWithState(ctx, t, a, state, own)
 		for _, other := range inputRequest[i+1:] {
 			if other.Method == a.Method && !accepted { // only a protected state has to name its request
 				swapStates(ctx, t, a, other)
@@ -59,6 +63,7 @@ type forgery struct {
 	what   string
 	state  string
 	marker string // what the result shows if the server uses the change; may be ""
+	edited bool   // the state is as before, apart from one value in its content
 }
 
 // forgeries returns changes of a state: some that only make the state invalid and, if the state is
@@ -130,7 +135,7 @@ func editedStates(state string) []forgery {
 		if err != nil {
 			break
 		}
-		out = append(out, forgery{what: "a replaced value in its content", state: encode(b) + rest, marker: shows})
+		out = append(out, forgery{what: "a replaced value in its content", state: encode(b) + rest, marker: shows, edited: true})
 	}
 	return out
 }
@@ -194,14 +199,19 @@ func (a inputRequest) forgedRetries(ctx context.Context, state string) iter.Seq2
 }
 
 // tamperWithState retries the request with changed states; first is a state that the server
-// returned for it. Whether the state matters to the server is not known, so an accepted change is
-// only a note, unless the result shows that the server used it. tamperWithState reports whether a
-// change was accepted.
-func tamperWithState(ctx context.Context, t *suite.T, a inputRequest, first string) (accepted bool) {
+// returned for it, and own the reply to the retry with that. Whether the state matters to the server
+// is not known, so an accepted change is only a note, unless the result shows that the server used
+// it. If only another result shows that, it is a warning. tamperWithState reports whether a change
+// was accepted.
+func tamperWithState(ctx context.Context, t *suite.T, a inputRequest, first string, own *client.Reply) (accepted bool) {
+	var unknown *client.Reply // to the retry with a state that the server never sent
 	for forged, params := range a.forgedRetries(ctx, first) {
 		r := a.send(ctx, params)
 		if !r.Answered() {
 			return accepted
+		}
+		if unknown == nil {
+			unknown = r
 		}
 		if !isCompleteResult(r) {
 			t.MarkKept(stateTampered)
@@ -219,10 +229,30 @@ func tamperWithState(ctx context.Context, t *suite.T, a inputRequest, first stri
 		if m := forged.marker; m != "" && strings.Contains(string(r.Message.Result()), m) {
 			d.Summary, d.Permitted, d.Weight = "The server acts on a requestState that the client changed.", "an error, or input_required once more", 0
 			d.Seen = "the replaced value of the state in the result: " + wire.Excerpt(string(r.Message.Raw), 200)
+		} else if forged.edited && !hasSameContent(r, own) && !hasSameContent(r, unknown) && a.repeats(ctx, own) {
+			d.Summary, d.Permitted, d.Weight = "The server's result depends on a requestState that the client changed.", "an error, or input_required once more", verdict.AtMostWarning
+			d.Seen = "another result for " + forged.what + ": " + wire.Excerpt(string(r.Message.Raw), 200)
 		}
 		t.Report(a.c, d)
 	}
 	return accepted
+}
+
+// hasSameContent reports whether two results are equal apart from _meta.
+func hasSameContent(r, other *client.Reply) bool {
+	content := func(r *client.Reply) string {
+		_, members := wire.Members(responseResult(r))
+		delete(members, "_meta")
+		return string(wire.JSON(members))
+	}
+	return content(r) == content(other)
+}
+
+// repeats makes the request again, retries it with the server's own state, and reports whether the
+// result is that of own.
+func (a inputRequest) repeats(ctx context.Context, own *client.Reply) bool {
+	next, ok := a.begin(ctx)
+	return ok && hasSameContent(a.send(ctx, next), own)
 }
 
 // swapStates takes two requests, a and other, and retries other with the state of a. It first
