@@ -160,6 +160,9 @@ func (v *Inventory) usableFixtures(role Role) []usableFixture {
 // BarredTools returns the tools that are known to play the role, but that the policy
 // does not allow to be called. It omits tools that the user excluded by name.
 func (v *Inventory) BarredTools(role Role) []string {
+	if role == Long { // it stands in for Slow
+		role = Slow
+	}
 	var out []string
 	for _, f := range fixtures {
 		if f.Role != role || slices.Contains(out, f.Tool) || slices.Contains(v.config.Never, f.Tool) {

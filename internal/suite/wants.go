@@ -62,12 +62,15 @@ var wantCallable = MissingSetting{Reason: "no tool may be called", Setting: verd
 // play the role, the setting is the line that permits its calls.
 func (t *T) missingSettingFor(role inventory.Role) MissingSetting {
 	barred := t.Inventory.BarredTools(role)
-	if len(barred) == 0 {
-		w := MissingSettingFor(role)
-		if long, ok := t.Inventory.LongCall(); ok && role == inventory.Slow {
-			w.Reason = "the call of the tool " + wire.Excerpt(long.Tool, 60) + " runs too long to wait for its end"
+	if len(barred) == 0 && role == inventory.Slow {
+		if long, ok := t.Inventory.LongCall(); ok {
+			w := MissingSettingFor(role)
+			w.Reason = "the call of the tool " + wire.Excerpt(long.Tool, 60) + " takes too long to wait for its end"
+			return w
 		}
-		return w
+	}
+	if len(barred) == 0 {
+		return MissingSettingFor(role)
 	}
 	return MissingSetting{
 		Reason:  "the tool " + barred[0] + " is known " + roleDescriptions[role] + ", and may not be called",

@@ -14,22 +14,30 @@ import (
 // runSlowCall cancels calls of a slow tool. If the only known tool takes long, it makes no further
 // calls.
 func runSlowCall(ctx context.Context, t *suite.T) {
-	slow, ok := t.Inventory.SlowCall(duration, steps)
-	if long, isLong := t.Inventory.LongCall(); !ok && isLong {
+	if long, ok := onlyLongCall(t); ok {
 		cancelSlowCall(ctx, t, t.Conversation(ctx), long)
 		return
 	}
 	t.RequireTool(inventory.Slow)
+	slow, _ := t.Inventory.SlowCall(duration, steps)
 	c := t.Conversation(ctx)
 	after := newCapacityCheck(ctx, t, c)
 	cancelSlowCall(ctx, t, c, slow)
 	after.judgeLaterCall(ctx, t, c)
 }
 
+// onlyLongCall returns a call of a tool that takes long, if no slow tool is known.
+func onlyLongCall(t *suite.T) (inventory.KnownCall, bool) {
+	if t.Inventory.HasCall(inventory.Slow) {
+		return inventory.KnownCall{}, false
+	}
+	return t.Inventory.LongCall()
+}
+
 // runSlowRaces runs races with concurrent calls of a slow tool. If the only known tool takes long, it
 // runs only the first race.
 func runSlowRaces(ctx context.Context, t *suite.T) {
-	if long, isLong := t.Inventory.LongCall(); isLong && long.Took > 0 && !t.Inventory.HasCall(inventory.Slow) {
+	if long, ok := onlyLongCall(t); ok && long.Took > 0 {
 		c := t.Conversation(ctx)
 		otherTypeRace().run(ctx, t, c, raceCalls(c, long), running{takes: long.Took})
 		return
