@@ -88,6 +88,7 @@ func (p *coveragePage) writeSums() {
 		p.line("## %s\n", r)
 		if r.Era() == spec.Stateless {
 			p.line("`mcp-conform fuzz` searches a server in this revision only if the server speaks no other, or with `--revision %s`.\n", r)
+			p.line("No extension of the protocol is judged, nor is the extension `io.modelcontextprotocol/tasks`, to which this revision moved tasks: mcp-conform declares no extension. It judges only that a server uses none without that declaration.\n")
 		}
 		p.line("| file | entries | testable | judged | permission | not yet | not seen |")
 		p.line("|---|--:|--:|--:|--:|--:|--:|")

@@ -213,6 +213,10 @@ func (c *cancelledRequest) judge(s *rules.Session, last *transcript.Event, out *
 // messages for the request. Responses are judged separately, because the specification says both
 // that they must not and that they should not come.
 func (c *cancelledRequest) judgeMessages(out *rules.Reporter) {
+	came, messages := "progress", append([]*transcript.Event{c.request.Event, c.cancellation}, c.progress[:min(2, len(c.progress))]...)
+	if c.response != nil {
+		came, messages = "progress and a response", append(messages, c.response)
+	}
 	out.Report(verdict.Deviation{
 		Requirement: noMessages,
 		// The page on cancellation permits servers to ignore what can't be cancelled; only the
@@ -220,8 +224,8 @@ func (c *cancelledRequest) judgeMessages(out *rules.Reporter) {
 		Weight:    verdict.AtMostWarning,
 		Summary:   "The server sends progress for a cancelled request.",
 		Permitted: "nothing more for the request after the server has read the cancellation",
-		Seen:      "progress, after the server had answered two requests that were sent after the cancellation",
-		At:        rules.PositionsOf(append([]*transcript.Event{c.request.Event, c.cancellation}, c.progress[:min(2, len(c.progress))]...)...),
+		Seen:      came + ", after the server had answered two requests that were sent after the cancellation",
+		At:        rules.PositionsOf(messages...),
 	})
 	for _, id := range []string{stopProcessing, progressStops, noResponse} {
 		out.MarkReportedElsewhere(id)
