@@ -41,11 +41,11 @@ func statelessConversations() []conversation {
 	everything := `"notifications":{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true,"resourceSubscriptions":["demo://note"]}`
 	return []conversation{
 		// what is offered
-		{answers: 12, chunks: []string{
+		{answers: 15, chunks: []string{
 			ask("1", "server/discover", ""), ask("2", "tools/list", ""), page("3", "tools/list", 3), ask("4", "prompts/list", ""), ask("5", "resources/list", ""),
 			page("6", "resources/list", 3), ask("7", "resources/templates/list", ""), ask("8", "resources/read", `"uri":"demo://note"`), call("9", "echo", `"text":"a"`),
 			ask("10", "prompts/get", `"name":"hello"`), ask("11", "resources/read", `"uri":"demo://roots"`),
-			ask("12", "resources/read", `"uri":"file:///etc/passwd"`),
+			ask("12", "resources/read", `"uri":"file:///etc/passwd"`), page("13", "tools/list", 6), page("14", "tools/list", 9), page("15", "tools/list", 12),
 		}},
 		// logs and progress
 		{answers: 5, chunks: []string{
