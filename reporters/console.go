@@ -166,7 +166,7 @@ func (c *Console) areaLine(a *areaProgress, columns, findings, known int, worst 
 		counts = append(counts, countWithNoun(known, "known finding"))
 	}
 	if n := len(counts); n > 0 && a.total == 0 && c.cases > 0 {
-		counts[n-1] += " in other cases"
+		counts[n-1] += ", seen elsewhere"
 	}
 	return fmt.Sprintf("%s %-*s %s", mark, columns, Visible(a.name), strings.Join(counts, ", "))
 }
@@ -200,17 +200,22 @@ func (c *Console) showAreas(r *verdict.Report) {
 	for _, a := range c.areas {
 		widest = max(widest, width(Visible(a.name)))
 	}
-	clean, cases := 0, 0
+	clean, cases, elsewhere := 0, 0, false
 	for _, a := range c.areas {
 		switch n, k := findings[a.name], known[a.name]; {
 		case n+k > 0, c.o.Verbose && a.done >= a.total:
 			c.writeLine(c.areaLine(a, widest, n, k, worst[a.name]))
+			elsewhere = elsewhere || a.total == 0 && c.cases > 0
 		case a.done >= a.total:
 			clean, cases = clean+1, cases+a.total
 		}
 	}
-	if clean > 0 {
-		c.writeLine(fmt.Sprintf("%s no findings in %s, %s", c.paint(green, "✓"), countWithNoun(clean, "area"), countWithNoun(cases, "case")))
+	switch in, ran := countWithNoun(clean, "area"), countWithNoun(cases, "case"); {
+	case clean == 0:
+	case elsewhere: // its cases showed a finding, but about another area
+		c.writeLine(fmt.Sprintf("%s no findings about %s, whose %s ran", c.paint(green, "✓"), in, ran))
+	default:
+		c.writeLine(fmt.Sprintf("%s no findings in %s, %s", c.paint(green, "✓"), in, ran))
 	}
 }
 
@@ -328,7 +333,7 @@ func (c *Console) legend(finding []string) []string {
 		legend += ", ! about the process or connection"
 	}
 	if strings.Contains(text, `"…/`) {
-		legend += `, "…/ means ` + metaPrefix
+		legend += ", …/ stands for " + metaPrefix
 	}
 	var out []string
 	for _, line := range WrapLine(legend, max(0, c.foldWidth()-2), 0) {

@@ -38,6 +38,9 @@ func elide(e *verdict.Evidence, columns int) *verdict.Evidence {
 		return e
 	}
 	members := membersOf(e.Text)
+	if short := elideMetadata(e, members, columns); short != nil {
+		return short
+	}
 	last := 0
 	for _, m := range members {
 		if m.identifies {
@@ -79,6 +82,28 @@ func elide(e *verdict.Evidence, columns int) *verdict.Evidence {
 			out.Mark.From, out.Mark.To = out.Mark.From-shift, out.Mark.To-shift
 		}
 	}
+	return &out
+}
+
+// elideMetadata shortens _meta in the text of a request, so that its other params are all visible,
+// and that those that are missing are seen to be missing. It returns nil if that is not enough.
+func elideMetadata(e *verdict.Evidence, members []memberSpan, columns int) *verdict.Evidence {
+	if e.Direction != ">" || e.Mark != nil || endOfValue(e.Text, 0) != len(e.Text) {
+		return nil
+	}
+	i := slices.IndexFunc(members, func(m memberSpan) bool { return strings.HasPrefix(e.Text[m.name:], `"_meta"`) && e.Text[m.from] == '{' })
+	if i < 0 {
+		return nil
+	}
+	size := max(e.Size, int64(len(e.Text)))
+	over := width(Visible(e.Text)) - (columns - width(fmt.Sprintf("… (%d bytes)", size)))
+	cuts, left := shortenValues(e.Text, members[i:i+1], over)
+	if left > 0 || len(cuts) == 0 {
+		return nil
+	}
+	out := *e
+	out.Size = size
+	out.Text = e.Text[:cuts[0].from] + "…" + cuts[0].closes + e.Text[cuts[0].to:]
 	return &out
 }
 

@@ -365,7 +365,7 @@ func describeLevelAlone(f *verdict.Finding) string {
 	warns := f.Outcome == verdict.Warning && (f.Level == spec.Must || f.Level == spec.MustNot)
 	switch {
 	case warns && f.Basis == spec.JSONRPC:
-		return text + " (only a warning: from a standard that MCP refers to)"
+		return text + " (only a warning: from " + standardOf(f) + ")"
 	case warns && f.Basis == spec.Derived:
 		return text + " (only a warning: implied by the specification, which does not write " + text + ")"
 	case warns:
@@ -378,7 +378,18 @@ func describeLevelAlone(f *verdict.Finding) string {
 		return text + " (by the schema)"
 	case f.Basis == spec.Derived:
 		return text + " (implied by the specification)"
+	case f.Basis == spec.JSONRPC:
+		return text + " (of " + standardOf(f) + ")"
 	default:
 		return text + " (" + f.Basis.DisplayName() + ")"
 	}
+}
+
+// standardOf names the standard from which the requirement of a finding comes, if its page shows
+// which one that is.
+func standardOf(f *verdict.Finding) string {
+	if strings.HasPrefix(f.Page, "https://www.jsonrpc.org/") {
+		return "JSON-RPC 2.0"
+	}
+	return "a standard that MCP refers to"
 }

@@ -85,7 +85,7 @@ func TestFindingNamesItsWeaknessAndBasis(t *testing.T) {
 	}
 	var console bytes.Buffer
 	NewConsole(&console, ConsoleOptions{}).End(r)
-	if text := console.String(); !strings.Contains(text, "SHOULD (another standard) · CWE-346") {
+	if text := console.String(); !strings.Contains(text, "SHOULD (of a standard that MCP refers to) · CWE-346") {
 		t.Errorf("the console:\n%s", text)
 	}
 	if page := string(write(t, HTML, r)); !strings.Contains(page, "<span>SHOULD</span><span>CWE-346</span>") {

@@ -28,15 +28,31 @@ func (f *runFlags) leftOutLine(r *verdict.Report, o *engine.Options) string {
 	if n := len(requirements); n > 0 {
 		what = append(what, countWithNoun(n, "requirement", "requirements"))
 	}
-	if len(o.Revisions) == 0 && slices.ContainsFunc(spec.Revisions(), func(rev spec.Revision) bool {
-		return r.Transport.IsDefinedIn(rev) && len(r.Revisions) > 0 && rev < r.Revisions[0]
-	}) {
-		what = append(what, "older revisions")
+	if older := f.olderRevisions(r); len(o.Revisions) == 0 && len(older) > 0 {
+		what = append(what, map[bool]string{true: "revision ", false: "revisions "}[len(older) == 1]+strings.Join(older, ", "))
 	}
 	if len(what) == 0 {
 		return ""
 	}
 	return fmt.Sprintf("--quick left out %s; to judge them: %s", strings.Join(what, " and "), reporters.ShellQuote(f.commandLine(o, false)))
+}
+
+// olderRevisions returns the revisions before the newest one of the report that the run did not
+// judge and could judge: those that have the transport, and to which one of the requirements in --focus applies, if
+// it names only requirements.
+func (f *runFlags) olderRevisions(r *verdict.Report) []string {
+	var out []string
+	for _, rev := range spec.NewestFirst(spec.Revisions()) {
+		applies := len(f.focus) == 0 || slices.ContainsFunc(f.focus, func(name string) bool {
+			q := spec.Requirements().Lookup(name)
+			return q == nil || q.AppliesTo(rev, r.Transport)
+		})
+		isRefused := slices.ContainsFunc(r.NotSpoken, func(n verdict.NotSpoken) bool { return n.Revision == rev })
+		if applies && !isRefused && r.Transport.IsDefinedIn(rev) && len(r.Revisions) > 0 && rev < r.Revisions[0] && !slices.Contains(r.Revisions, rev) {
+			out = append(out, string(rev))
+		}
+	}
+	return out
 }
 
 // commandLine returns the command line of a run with the same scope. If again is true, the command

@@ -63,11 +63,23 @@ func (o overdues) observe(c Conversation) {
 			f.waited = max(f.waited, at.At-r.Event.At)
 			f.responseEnded = f.responseEnded || r.Exchange != nil && r.Exchange.End != nil && r.Exchange.End.Seq < at.Seq
 		}
+		f.judged = f.judged || isAnsweredByOtherType(c.Events, r.Message.ID)
 		for _, m := range r.Responses {
 			late := cancelled != nil && cancelled.Seq < m.Event.Seq
 			f.answeredInTime, f.answeredLate = f.answeredInTime || !late, f.answeredLate || late
 		}
 	}
+}
+
+// isAnsweredByOtherType reports whether a response has the id of a request as another JSON type,
+// such as "11" for 11, which base.response-id-echo judges.
+func isAnsweredByOtherType(events []*transcript.Event, id wire.ID) bool {
+	bare := func(id wire.ID) string { return strings.Trim(id.Raw(), `"`) }
+	return slices.ContainsFunc(events, func(e *transcript.Event) bool {
+		return e.Kind == transcript.Received && slices.ContainsFunc(e.Messages(), func(m wire.Message) bool {
+			return m.Kind == wire.Response && m.ID.IsPresent() && !m.ID.Same(id) && bare(m.ID) == bare(id)
+		})
+	})
 }
 
 // isBroken reports whether the connection of the exchange was closed before an HTTP response came,

@@ -91,6 +91,7 @@ func quoteReadable(events []*transcript.Event, d *verdict.Deviation, redactor *t
 			v = quote(joinStderr(clear, said), maxQuoted, 0)
 		default:
 			v = quote(clear[i], maxQuoted, 0)
+			v.Mark = earlierSpan(clear[i], d.Earlier)
 		}
 		if events[i].Kind == transcript.Requested && v.Mark == nil {
 			v.Mark = headerSpan(v.Text, d.Header)

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
@@ -31,6 +33,19 @@ func headerSpan(head, name string) *verdict.Span {
 		from += len(line)
 	}
 	return out
+}
+
+// earlierSpan returns the span of the value to which the pointer points, in a message of the server
+// before the offending one. It returns nil if the message does not have the value within the first
+// maxQuoted bytes.
+func earlierSpan(e *transcript.Event, pointer string) *verdict.Span {
+	if pointer == "" || e.Kind != transcript.Received || e.Frame == nil || e.Frame.Batch {
+		return nil
+	}
+	if at := findValue(e.Raw, jsontext.Pointer(pointer)); at != nil && at.To <= maxQuoted {
+		return at
+	}
+	return nil
 }
 
 // findOffense finds the offending bytes of a frame: the value to which the pointer of the deviation

@@ -268,7 +268,7 @@ func unmatchedDeviation(r *unmatchedResponse) (verdict.Deviation, bool) {
 	}
 	switch r.class {
 	case changedID:
-		d.Requirement, d.Summary, d.Permitted = responseIDEcho, "The server's response has another id than the request.", "the id of the request, in type and value"
+		d.Requirement, d.Summary, d.Permitted = responseIDEcho, "The server's response has a different id from its request.", "the id of the request, in type and value"
 		if !r.request.HasLegalID() { // no client may send such a request, so its outcome is not counted as a failure
 			d.Summary, d.Weight = "The server changes the id of an illegal request.", verdict.AtMostWarning
 			d.Permitted = "an error without an id, or with the id of the request, or no response"

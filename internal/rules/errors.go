@@ -84,13 +84,13 @@ func judgeErrorShape(s *Session, e *transcript.Event, m *wire.Message, out *Repo
 	if !isResponse(m) || !hasError(m) {
 		return
 	}
-	deviates := func(requirement, summary, permitted string) {
-		out.Report(verdict.Deviation{Requirement: requirement, Summary: summary, Permitted: permitted, Seen: excerpt(m.Member("error")), At: responsePositions(s, e, m)})
+	deviates := func(requirement, summary, permitted, fix, pointer string) {
+		out.Report(verdict.Deviation{Requirement: requirement, Summary: summary, Permitted: permitted, Seen: excerpt(m.Member("error")), Fix: fix, At: responsePositions(s, e, m), Pointer: pointer})
 	}
 	content, isObject := m.Error()
 	text, isText := wire.Text(content.Message)
 	if !isObject || content.Code == nil || !isText {
-		deviates(errorCodeAndMessage, "The server's error lacks a code or a message string.", "an object with code and message")
+		deviates(errorCodeAndMessage, "The server's error lacks a code or a message string.", "an object with an integer code and a message string", "", "/error")
 	} else {
 		out.MarkObserved(errorCodeAndMessage)
 	}
@@ -98,7 +98,7 @@ func judgeErrorShape(s *Session, e *transcript.Event, m *wire.Message, out *Repo
 		if wire.RawID(string(content.Code)).IsInteger() {
 			out.MarkObserved(errorCodeInteger)
 		} else {
-			deviates(errorCodeInteger, "The server's error code is not an integer.", "an integer")
+			deviates(errorCodeInteger, "The server's error code is not an integer.", "an integer", numberFix(content.Code), "/error/code")
 		}
 	}
 	switch {
@@ -115,6 +115,14 @@ func judgeErrorShape(s *Session, e *transcript.Event, m *wire.Message, out *Repo
 			Weight:      verdict.OnlyNote,
 		})
 	}
+}
+
+// numberFix returns the fix of an error code that is an integer in a string, and "" for others.
+func numberFix(code jsontext.Value) string {
+	if text, ok := wire.Text(code); ok && wire.RawID(text).IsInteger() {
+		return "Send the code as a number: " + excerpt(text) + "."
+	}
+	return ""
 }
 
 func isConcise(text string) bool {

@@ -27,7 +27,7 @@ var (
 	audioType   = textCheck(OtherMIME, "the MIME type of audio", mayBeMediaType("audio", "video"))
 	absoluteURI = textCheck(NotURI, "an absolute URI (RFC 3986), with a scheme and without illegal characters", uri.IsURI)
 	uriTemplate = textCheck(NotTemplate, "a URI template (RFC 6570), such as file:///{path}", uri.IsTemplate)
-	isoDate     = textCheck(NotDate, "a date or time of ISO 8601, such as 2025-01-12T15:00:58Z", isDate)
+	isoDate     = textCheck(NotDate, "an ISO 8601 date or time, such as 2025-01-12T15:00:58Z", isDate)
 	iconType    = textCheck(IconType, "image/png, image/jpeg, image/svg+xml or image/webp", isIconType)
 	notBlank    = textCheck(Blank, "a text that people can read, not only white space", isNotBlank)
 	iconSize    = textCheck(IconSize, `a size such as "48x48", or "any"`, iconSizePattern.Match)

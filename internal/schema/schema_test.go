@@ -62,7 +62,7 @@ func TestViolations(t *testing.T) {
 			`beyond-schema no-input-required /result (InputRequiredResult): permitted: inputRequests, requestState or both; seen: neither`},
 		{"a result of an extension", r26, tool, answer(`{"resultType":"example","anything":1}`), ok},
 		{"a task instead of the result", r11, tool, answer(`{"task":{"taskId":"1","status":"working","createdAt":"2025-01-01T00:00:00Z","lastUpdatedAt":"now","ttl":null}}`),
-			`beyond-schema not-date /result/task/lastUpdatedAt (Task): permitted: a date or time of ISO 8601, such as 2025-01-12T15:00:58Z; seen: "now"`},
+			`beyond-schema not-date /result/task/lastUpdatedAt (Task): permitted: an ISO 8601 date or time, such as 2025-01-12T15:00:58Z; seen: "now"`},
 		{"priority beyond 1", r6, spec.MethodResourcesList, answer(`{"resources":[{"uri":"a:b","name":"n","annotations":{"priority":1.5}}]}`),
 			`schema out-of-range /result/resources/0/annotations/priority (Annotations): permitted: a number from 0 to 1; seen: 1.5`},
 		{"a size that is not an integer", r6, spec.MethodResourcesList, answer(`{"resources":[{"uri":"a:b","name":"n","size":1.5},{"uri":"a:b","name":"n","size":1e2}]}`),

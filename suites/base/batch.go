@@ -218,7 +218,7 @@ func judgeExtraResponses(t *suite.T, c *client.Conversation, a *batchResponses) 
 		Requirement: complete,
 		Summary:     "The server sends more responses to a batch than it has requests.",
 		Permitted:   "one response to each request, none to a notification",
-		Seen:        fmt.Sprintf("%d responses too many", len(extra)),
+		Seen:        fmt.Sprintf("%d responses to %d requests", len(a.events)+len(extra), len(a.ids)),
 		At:          append([]int{a.sent}, extra...),
 	})
 }

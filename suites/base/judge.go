@@ -38,7 +38,7 @@ func (w *lineRun) judge(t *suite.T) {
 		case p.state != survived || d.Weight != verdict.Full || !hasSeveralLines[p.requirement]:
 			t.Report(w.c, d)
 		case have == nil:
-			d.Summary = "The server does not answer " + lineKinds[d.Requirement] + " with the specified error."
+			d.Summary = "The server does not answer " + lineKinds[d.Requirement] + " as specified."
 			wrong[d.Requirement] = &wrongAnswers{d, []*sentLine{p}}
 		default:
 			have.add(d, p)

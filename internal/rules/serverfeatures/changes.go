@@ -82,7 +82,8 @@ func (f *feature) undeclaredChanges() rules.Fold {
 						Summary:     "The server sends " + f.things + "/list_changed without declaring it.",
 						Permitted:   capability + ": true in the answer to initialize, or no such notification",
 						Seen:        rules.Excerpt(e.Raw),
-						At:          rules.PositionsOf(s.Initialize.Event, e),
+						At:          rules.PositionsOf(s.Declaration.Responses[0].Event, e),
+						Earlier:     "/result/capabilities",
 					})
 				}
 				if alive && len(announced) == 0 && !s.ServerDeclared(capability) {

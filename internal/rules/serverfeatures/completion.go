@@ -1,6 +1,8 @@
 package serverfeatures
 
 import (
+	"cmp"
+
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/mcp-conform/mcp-conform/internal/rules"
@@ -52,9 +54,10 @@ type completionRequest struct {
 	argument     string
 	value        string
 	context      jsontext.Value
-	missing      bool // a required part is missing
-	mistyped     bool // a part has the wrong type
-	unknownType  bool // the reference has an unknown type
+	missing      bool   // a required part is missing
+	mistyped     bool   // a part has the wrong type
+	unknownType  bool   // the reference has an unknown type
+	flaw         string // the first thing that is wrong, such as "params.argument is missing"
 }
 
 func readCompletionRequest(params jsontext.Value) completionRequest {
@@ -63,27 +66,39 @@ func readCompletionRequest(params jsontext.Value) completionRequest {
 	_, ref := wire.Members(p["ref"])
 	_, argument := wire.Members(p["argument"])
 	q.context = p["context"]
-	text := func(v jsontext.Value) string {
+	note := func(name string, v jsontext.Value) {
+		q.missing, q.mistyped, q.flaw = q.missing || v == nil, q.mistyped || v != nil, cmp.Or(q.flaw, describeFlaw(name, v))
+	}
+	text := func(name string, v jsontext.Value) string {
 		s, ok := wire.Text(v)
-		q.missing = q.missing || v == nil
-		q.mistyped = q.mistyped || v != nil && !ok
+		if !ok {
+			note(name, v)
+		}
 		return s
 	}
-	q.missing = p["ref"] == nil || p["argument"] == nil
-	q.mistyped = p["ref"] != nil && ref == nil || p["argument"] != nil && argument == nil || q.context != nil && q.context.Kind() != '{'
+	if ref == nil {
+		note("params.ref", p["ref"])
+	}
+	if argument == nil {
+		note("params.argument", p["argument"])
+	}
+	if q.context != nil && q.context.Kind() != '{' {
+		note("params.context", q.context)
+	}
 	if ref != nil {
-		q.kind = text(ref["type"])
+		q.kind = text("params.ref.type", ref["type"])
 		switch q.kind {
 		case "ref/prompt":
-			q.target = text(ref["name"])
+			q.target = text("params.ref.name", ref["name"])
 		case "ref/resource":
-			q.target = text(ref["uri"])
+			q.target = text("params.ref.uri", ref["uri"])
 		default:
 			q.unknownType = ref["type"] != nil
+			q.flaw = cmp.Or(q.flaw, "params.ref.type is "+rules.Excerpt(ref["type"]))
 		}
 	}
 	if argument != nil {
-		q.argument, q.value = text(argument["name"]), text(argument["value"])
+		q.argument, q.value = text("params.argument.name", argument["name"]), text("params.argument.value", argument["value"])
 	}
 	return q
 }
@@ -149,19 +164,19 @@ func completionRefused() rules.Fold {
 		case !mayComplete(s) || isUnknownMethod(obs.Message): // judged by the rule on the capability
 		case q.mistyped:
 			if out.RequireInterpretable(obs, b.validCompletionControl(), completionValidates) {
-				judgeMistypedCompletion(obs, out)
+				judgeMistypedCompletion(q, obs, out)
 			}
 		case q.missing:
 			invalidParamsCheck{
 				completionMissing, "The server serves a completion request with a missing member.",
-				"The server refuses an incomplete completion request, but not with -32602.", verdict.Full,
+				"The server refuses an incomplete completion request, but not with -32602.", verdict.Full, q.flaw,
 			}.judge(obs, b.validCompletionControl(), out)
 		case q.unknownType:
-			judgeUnknownReferenceType(obs, out)
+			judgeUnknownReferenceType(q, obs, out)
 		case q.kind == "ref/prompt" && s.ServerDeclared("prompts") && b.prompts.isKnownAbsent(s, q.target, obs.Request, !obs.Message.IsError()):
 			invalidParamsCheck{
 				completionUnknown, "The server completes an argument of a prompt that it does not list.",
-				"The server refuses to complete an unknown prompt, but not with -32602.", verdict.Full,
+				"The server refuses to complete an unknown prompt, but not with -32602.", verdict.Full, "",
 			}.judge(obs, b.validCompletionControl(), out)
 		}
 	})}
@@ -185,23 +200,23 @@ func (b *catalog) validCompletionControl() rules.Control {
 
 // judgeMistypedCompletion judges the response to a completion request with a value of the wrong
 // type. It only notes a result, because any reasonable response is permitted.
-func judgeMistypedCompletion(obs *rules.Observation, out *rules.Reporter) {
+func judgeMistypedCompletion(q completionRequest, obs *rules.Observation, out *rules.Reporter) {
 	if obs.Message.IsError() {
 		out.MarkObserved(completionValidates)
 		return
 	}
 	d := deviationOf(completionValidates, obs)
 	d.Summary, d.Permitted = "The server serves a completion request with a member of the wrong type.", "an error, usually with code -32602"
-	d.Weight = verdict.OnlyNote
+	d.Seen, d.Weight = describeDespite(obs, q.flaw), verdict.OnlyNote
 	out.Report(d)
 }
 
-func judgeUnknownReferenceType(obs *rules.Observation, out *rules.Reporter) {
+func judgeUnknownReferenceType(q completionRequest, obs *rules.Observation, out *rules.Reporter) {
 	if obs.Message.IsError() {
 		return // any code is permitted
 	}
 	d := deviationOf(completionMissing, obs)
 	d.Summary, d.Permitted = "The server completes a reference of an unknown type.", "error -32602"
-	d.Weight = verdict.OnlyNote
+	d.Seen, d.Weight = describeDespite(obs, q.flaw), verdict.OnlyNote
 	out.Report(d)
 }

@@ -98,7 +98,8 @@ func (f *feature) declarationHandlers() rules.Handlers {
 				Summary:     summary,
 				Permitted:   "the capability " + f.capability + " in the answer to " + s.Declaration.Message.Method + ", or an error to " + obs.Request.Message.Method,
 				Seen:        rules.Excerpt(obs.Message.Raw),
-				At:          rules.PositionsOf(s.Declaration.Event, obs.Request.Event, obs.Event),
+				At:          rules.PositionsOf(s.Declaration.Responses[0].Event, obs.Request.Event, obs.Event),
+				Earlier:     "/result/capabilities",
 				Weight:      w,
 			})
 		}

@@ -45,6 +45,7 @@ type invalidParamsCheck struct {
 	served      string // the summary if the request gets a result
 	miscoded    string // the summary if the request gets another error
 	weight      verdict.Weight
+	flaw        string // what is wrong with the request, for Seen; "" if the summary says it
 }
 
 // judge judges the response in obs. A refusal counts only if a comparison with the given control
@@ -55,6 +56,9 @@ func (i invalidParamsCheck) judge(obs *rules.Observation, like rules.Control, ou
 	}
 	d := deviationOf(i.requirement, obs)
 	d.Permitted, d.Summary = "error -32602", i.served
+	if i.flaw != "" {
+		d.Seen = describeDespite(obs, i.flaw)
+	}
 	if obs.Message.IsError() {
 		if code, _ := obs.Message.ErrorCode(); spec.Code(code) == spec.CodeInvalidParams {
 			out.MarkObserved(i.requirement)
@@ -90,6 +94,7 @@ func promptsFound() rules.Fold {
 			invalidParamsCheck{
 				promptMissingName, "The server serves prompts/get without a name.",
 				"The server refuses prompts/get with a missing or mistyped name, but not with -32602.", verdict.OnlyNote,
+				describeFlaw("params.name", obs.Request.Message.ParamAt("/name")),
 			}.judge(obs, b.anyPromptControl(), out)
 		case b.prompts.seen[name] != nil:
 			judgeListedGet(b.prompts.seen[name], name, obs, out)
@@ -97,7 +102,7 @@ func promptsFound() rules.Fold {
 		case b.prompts.isKnownAbsent(s, name, obs.Request, !obs.Message.IsError()):
 			invalidParamsCheck{
 				promptUnknown, "The server serves a prompt that is not listed.",
-				"The server refuses an unknown prompt, but not with -32602.", verdict.Full,
+				"The server refuses an unknown prompt, but not with -32602.", verdict.Full, "",
 			}.judge(obs, b.anyPromptControl(), out)
 		}
 	})}
@@ -181,9 +186,10 @@ func promptArguments() rules.Fold {
 		switch {
 		case prompt == nil || !s.ServerDeclared("prompts") || denied || arguments != nil && arguments.Kind() != '{':
 		case missingArgument(prompt, obs.Request) != "":
+			flaw := "the argument " + rules.Excerpt(wire.Quote(missingArgument(prompt, obs.Request))) + " is missing"
 			invalidParamsCheck{
 				promptMissingArgument, "The server serves a prompt without a required argument.",
-				"The server refuses a missing prompt argument, but not with -32602.", verdict.Full,
+				"The server refuses a missing prompt argument, but not with -32602.", verdict.Full, flaw,
 			}.judge(obs, b.validPromptControl(name), out)
 		case !areStrings(arguments):
 			if out.RequireInterpretable(obs, b.validPromptControl(name), promptValidates) {

@@ -97,6 +97,7 @@ func requireDeclared(pointer string) func(*rules.Session, *rules.Observation, *r
 			Permitted:   "the capability resources in the result of " + s.Declaration.Message.Method + ", or an error",
 			Seen:        rules.Excerpt(obs.Message.Raw),
 			At:          rules.PositionsOf(s.Declaration.Responses[0].Event, obs.Request.Event, obs.Event),
+			Earlier:     "/result/capabilities",
 		})
 	}
 }

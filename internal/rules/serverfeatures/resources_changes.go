@@ -66,6 +66,7 @@ func judgeChangeDeclared(s *rules.Session, obs *rules.Observation, out *rules.Re
 		Permitted:   "no such notification, or the capability resources.listChanged",
 		Seen:        rules.Excerpt(obs.Message.Raw),
 		At:          rules.PositionsOf(s.Initialize.Responses[0].Event, obs.Event),
+		Earlier:     "/result/capabilities",
 	})
 }
 

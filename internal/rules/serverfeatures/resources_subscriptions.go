@@ -239,6 +239,7 @@ func (u *updates) judgeUpdate(s *rules.Session, obs *rules.Observation, out *rul
 	if !s.ServerDeclared("resources.subscribe") {
 		d.Requirement, d.Summary = updateUndeclared, "The server sends a resource update without declaring subscriptions."
 		d.Permitted, d.At = "no updates, or the capability resources.subscribe", rules.PositionsOf(s.Initialize.Responses[0].Event, obs.Event)
+		d.Earlier = "/result/capabilities"
 		out.Report(d)
 		return
 	}

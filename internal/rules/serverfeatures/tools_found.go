@@ -2,7 +2,10 @@ package serverfeatures
 
 import (
 	"regexp"
+	"strconv"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/mcp-conform/mcp-conform/internal/lazyregexp"
 	"github.com/mcp-conform/mcp-conform/internal/rules"
@@ -49,6 +52,25 @@ func toolsFound() rules.Fold {
 // deviationOf returns a deviation with the request and its response as evidence.
 func deviationOf(requirement string, obs *rules.Observation) verdict.Deviation {
 	return verdict.Deviation{Requirement: requirement, Seen: rules.Excerpt(obs.Message.Raw), At: rules.PositionsOf(obs.Request.Event, obs.Event)}
+}
+
+// describeFlaw describes a member of a request that is missing or wrong.
+func describeFlaw(name string, value jsontext.Value) string {
+	if value == nil {
+		return name + " is missing"
+	}
+	return name + " is " + rules.Excerpt(value)
+}
+
+// describeDespite describes the response to a request that has the given flaw.
+func describeDespite(obs *rules.Observation, flaw string) string {
+	if !obs.Message.IsError() {
+		return "a result, though " + flaw
+	}
+	code, _ := obs.Message.ErrorCode()
+	content, _ := obs.Message.Error()
+	text, _ := wire.Text(content.Message)
+	return "error " + strconv.FormatInt(code, 10) + " " + rules.Excerpt(wire.Quote(text)) + ", because " + flaw
 }
 
 // judgeUndeclaredCall judges the response to a call of a server that does not declare tools.

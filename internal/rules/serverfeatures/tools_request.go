@@ -33,7 +33,7 @@ func toolRequests() rules.Fold {
 		switch {
 		case !named || arguments != nil && arguments.Kind() != '{':
 			if out.RequireInterpretable(obs, b.anyCallControl(s), toolMalformed) {
-				judgeMalformedCall(obs, out)
+				judgeMalformedCall(obs, named, out)
 			}
 		case request.ParamAt("/task") == nil && requiresNoArguments(s, b.tools.seen[name]):
 			bare.note(name, arguments, obs)
@@ -83,15 +83,20 @@ func (b *catalog) isValidCall(s *rules.Session, req *rules.Request, name string)
 	return input.Kind() == '{' && arguments.Kind() == '{' && acceptsArguments(s, input, arguments)
 }
 
-func judgeMalformedCall(obs *rules.Observation, out *rules.Reporter) {
+func judgeMalformedCall(obs *rules.Observation, named bool, out *rules.Reporter) {
 	if obs.Message.IsError() {
 		out.MarkObserved(toolMalformed)
 		return
 	}
 	d := deviationOf(toolMalformed, obs)
+	flaw := describeFlaw("params.name", obs.Request.Message.ParamAt("/name"))
+	if named {
+		flaw = describeFlaw("params.arguments", obs.Request.Message.ParamAt("/arguments"))
+	}
+	d.Seen = describeDespite(obs, flaw)
 	d.Summary, d.Permitted = "The server serves a malformed tools/call.", "an error, usually with code -32602"
 	if isFailedResult(obs.Message) {
-		d.Summary = "The server refuses a malformed tools/call in a result, not an error."
+		d.Summary, d.Seen = "The server refuses a malformed tools/call in a result, not an error.", "a result with isError, though "+flaw
 		d.Weight = verdict.OnlyNote
 	}
 	out.Report(d)

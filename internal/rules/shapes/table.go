@@ -7,6 +7,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/schema"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
 // row assigns violations to a requirement. The first matching row counts.
@@ -23,13 +24,18 @@ type row struct {
 	// ids is the requirement, or one for each of several revisions, separated by spaces.
 	ids     string
 	summary string
+	// ifPresent is the summary of a violation by a member that is there, if summary is that of a
+	// missing one.
+	ifPresent string
 	// subject is set in rows for violations of several kinds: what violates the schema. The kind then
 	// determines the summary, and the fix unless usualFix is set.
 	subject   string
 	usualFix  bool   // the usual fix of the requirement suits all kinds of violations
 	permitted string // if set, it replaces Violation.Permitted
 	fix       string // if set, it replaces the usual fix of the requirement
-	weight    verdict.Weight
+	// fixOf returns the fix of one violation, or "" for that of the row.
+	fixOf  func(v schema.Violation) string
+	weight verdict.Weight
 	// when is a further condition on the violation; nil means none.
 	when func(v schema.Violation) bool
 	// observedAt are the places that show that the requirement was observed, if they differ from
@@ -96,7 +102,11 @@ func table() []row {
 
 // summarize returns the summary of a violation.
 func (r *row) summarize(v schema.Violation) string {
-	if r.subject == "" {
+	switch {
+	case r.subject != "":
+	case r.ifPresent != "" && v.Kind != schema.Missing:
+		return r.ifPresent
+	default:
 		return r.summary
 	}
 	switch v.Kind {
@@ -115,11 +125,16 @@ func (r *row) summarize(v schema.Violation) string {
 
 // describeFix returns the fix of a violation, or "" if the usual fix of the requirement suits it.
 func (r *row) describeFix(v schema.Violation) string {
+	if r.fixOf != nil {
+		if fix := r.fixOf(v); fix != "" {
+			return fix
+		}
+	}
 	switch {
 	case r.fix != "", r.subject == "", r.usualFix:
 		return r.fix
 	case v.Member != "":
-		return "Add the member " + v.Member + ", " + v.Permitted + "."
+		return "Add the member " + string(wire.Quote(v.Member)) + ", " + v.Permitted + "."
 	case v.Seen == "null":
 		return "Send " + v.Permitted + " instead of null. Leave the member out if it is optional."
 	default:

@@ -39,7 +39,7 @@ func serverRequestRows() []row {
 			in: sampling, place: "SamplingMessage.content", kinds: kinds(schema.Missing), ids: "sampling.message.role", when: isMemberItself, observedAt: "SamplingMessage",
 			summary: "The server's sampling message has no content.",
 		},
-		{in: sampling, place: "SamplingMessage.role", ids: "sampling.message.role", observedAt: "SamplingMessage", summary: "The server's sampling message has no valid role."},
+		{in: sampling, place: "SamplingMessage.role", ids: "sampling.message.role", observedAt: "SamplingMessage", summary: "The server's sampling message has no role.", ifPresent: "The server's sampling message has a role that is not user or assistant."},
 		{
 			in: sampling, place: "SamplingMessage.content", kinds: kinds(schema.WrongType), ids: contentTypes, when: isArray,
 			summary: "The server's sampling message has an array as content.", permitted: "one content object; arrays exist from 2025-11-25 on",
@@ -76,16 +76,19 @@ func serverRequestRows() []row {
 		},
 		{
 			in: elicit, place: "ElicitRequestURLParams.elicitationId", ids: "elicitation.url.id-present-2025-11-25", observedAt: "ElicitRequestURLParams",
-			summary: "The server's URL elicitation has no elicitationId that is a string.",
+			summary:   "The server's URL elicitation has no elicitationId.",
+			ifPresent: "The server's URL elicitation has an elicitationId that is not a string.",
 		},
 		{
 			in: spec.MethodElicitDone, place: "ElicitationCompleteNotification.elicitationId params", ids: "elicitation.complete.known-id-2025-11-25",
-			summary: "The server's elicitation/complete has no elicitationId.",
+			summary:   "The server's elicitation/complete has no elicitationId.",
+			ifPresent: "The server's elicitation/complete has an elicitationId that is not a string.",
 		},
 
 		{
 			in: errorTopic, place: "URLElicitationRequiredError.data", ids: onlyForElicitation, when: isDataItself, observedAt: "URLElicitationRequiredError",
-			summary: "The server's error -32042 (visit a URL first) has no data.elicitations.",
+			summary:   "The server's error -32042 (visit a URL first) has no data.elicitations.",
+			ifPresent: "The server's error -32042 (visit a URL first) has data that is not an object.",
 		},
 		{
 			in: errorTopic, place: "URLElicitationRequiredError.data.elicitations", ids: required + "lists-elicitations-2025-11-25", when: isListItself,
@@ -93,7 +96,12 @@ func serverRequestRows() []row {
 		},
 		{
 			in: errorTopic, place: "URLElicitationRequiredError.data.elicitations ElicitRequestURLParams", ids: required + "url-mode-with-id-2025-11-25",
+			observedAt: "ElicitRequestURLParams", kinds: kinds(schema.WrongWord), summary: "The server's error -32042 has an elicitation whose mode is not url.",
+		},
+		{
+			in: errorTopic, place: "URLElicitationRequiredError.data.elicitations ElicitRequestURLParams", ids: required + "url-mode-with-id-2025-11-25",
 			observedAt: "ElicitRequestURLParams", summary: "The server's error -32042 has an incomplete URL elicitation.",
+			ifPresent: "The server's error -32042 has an elicitation with a malformed member.",
 		},
 		{
 			in: errorTopic, place: "ElicitRequestURLParams.url", kinds: kinds(schema.NotURI), ids: "elicitation.url.valid",

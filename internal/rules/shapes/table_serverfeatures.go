@@ -3,8 +3,12 @@ package shapes
 import (
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcp-conform/mcp-conform/internal/lazyregexp"
 	"github.com/mcp-conform/mcp-conform/internal/schema"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
 // offerRows returns the rows of what a server offers: tools, resources, prompts and completion.
@@ -19,7 +23,7 @@ func offerRows() []row {
 
 		{
 			in: spec.MethodToolsList, place: "Tool.inputSchema", ids: "tools.input-schema.object-not-null", when: isSchemaItself,
-			observedAt: "Tool", summary: "The server's tool has no inputSchema of type object.",
+			observedAt: "Tool", summary: "The server's tool has no inputSchema.", ifPresent: "The server's tool has an inputSchema that is not of type object.",
 		},
 		{
 			in: spec.MethodToolsList, place: "Tool.outputSchema", ids: "tools.output-schema.root-object-2025-06-18", when: isSchemaItself,
@@ -51,7 +55,7 @@ func offerRows() []row {
 		{in: resources, place: uris, kinds: kinds(schema.NotURI), ids: "resources.uri.valid", summary: "The server's resource URI is not valid."},
 		{
 			in: spec.MethodResourcesTemplates, place: "ResourceTemplate.uriTemplate", kinds: kinds(schema.NotTemplate),
-			ids: "resources.templates.uri-template-valid", summary: "The server's uriTemplate is not a URI template.",
+			ids: "resources.templates.uri-template-valid", fixOf: templateFix, summary: "The server's uriTemplate is not a URI template.",
 		},
 
 		{
@@ -81,4 +85,17 @@ func hasBadScheme(v schema.Violation) bool {
 		}
 	}
 	return scheme == ""
+}
+
+// variablePattern matches a variable with a pattern, as routers have them, in a URI template.
+var variablePattern = lazyregexp.New(`\{(\w+)(:[^{}]+|<[^{}]+>|\([^{}]+\))\}`)
+
+// templateFix returns the fix of a URI template that has a pattern for a variable.
+func templateFix(v schema.Violation) string {
+	text, _ := wire.Text(jsontext.Value(v.Seen))
+	m := variablePattern.FindStringSubmatch(text)
+	if m == nil {
+		return ""
+	}
+	return "Write {" + m[1] + "} instead of " + m[0] + ": URI templates have no patterns for variables."
 }

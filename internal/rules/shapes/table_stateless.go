@@ -15,7 +15,7 @@ func statelessRows() []row {
 		{place: membersOf("cacheScope"), elsewhere: true}, // caching.scope.known-value
 		{
 			in: spec.MethodDiscover, place: "DiscoverResult.supportedVersions", ids: "discover.supported-versions",
-			summary: "The server's supportedVersions are not an array of strings.",
+			summary: "The server's result of server/discover has no supportedVersions.", ifPresent: "The server's supportedVersions are not an array of strings.",
 		},
 		{in: inputTopic, place: "InputRequiredResult.inputRequests.*", elsewhere: true}, // mrtr.input-request-kinds judges the method of each entry
 		{
@@ -24,7 +24,7 @@ func statelessRows() []row {
 		},
 		{
 			in: inputTopic, place: "InputRequiredResult.requestState", ids: "mrtr.inputs-or-state",
-			summary: "The server's requestState is not a string.",
+			summary: "The server's requestState is not a string.", fix: "Make requestState a string, or leave it out if there are inputRequests.",
 		},
 	}
 }

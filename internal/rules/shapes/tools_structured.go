@@ -86,8 +86,8 @@ func (l *toolSchemas) judgeResult(s *rules.Session, obs *rules.Observation, out 
 	}
 	d := verdict.Deviation{At: rules.PositionsOf(obs.Request.Event, obs.Event)}
 	if structured == nil {
-		d.Requirement, d.Summary = structuredPresent, "The server's tool has an outputSchema, but no structuredContent."
-		d.Permitted, d.Seen = "structuredContent that fits the outputSchema", "a result of "+rules.Excerpt(wire.Quote(stringAt(obs.Request.Message.Params(), "/name")))+" with no structuredContent"
+		d.Requirement, d.Summary = structuredPresent, "The server's tool has an outputSchema, its result no structuredContent."
+		d.Permitted, d.Seen = "structuredContent that fits the outputSchema", "a result of "+rules.Excerpt(wire.Quote(stringAt(obs.Request.Message.Params(), "/name")))+" without structuredContent"
 		out.Report(d)
 		return
 	}

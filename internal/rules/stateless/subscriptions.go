@@ -370,7 +370,7 @@ func judgeCapability(s *rules.Session, capability string, obs *rules.Observation
 		out.Report(verdict.Deviation{
 			Requirement: serverRespects, Summary: "The server sends a change notification without declaring it.",
 			Permitted: "the capability " + capability + " in the result of server/discover, or no such notification", Seen: rules.Excerpt(obs.Message.Raw),
-			At: rules.PositionsOf(s.Declaration.Responses[0].Event, obs.Event),
+			At: rules.PositionsOf(s.Declaration.Responses[0].Event, obs.Event), Earlier: "/result/capabilities",
 		})
 	}
 }

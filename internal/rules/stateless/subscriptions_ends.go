@@ -90,16 +90,20 @@ func (sub *subscription) refusalRequirement() (requirement, what string) {
 // judgeWithoutFilter judges a request without a filter.
 func (sub *subscription) judgeWithoutFilter(out *rules.Reporter) {
 	d := sub.deviation(filterRequired, nil, "")
-	d.Summary, d.Permitted = "The server accepts a subscription without a filter.", "error -32602"
+	d.Summary, d.Permitted = "The server accepts subscriptions/listen without a filter object.", "error -32602"
+	flaw := ", though the request has no params.notifications"
+	if v := sub.request.Message.ParamAt("/notifications"); v != nil {
+		flaw = ", though params.notifications is " + rules.Excerpt(v)
+	}
 	switch {
 	case sub.ack != nil:
-		d.Seen, d.At = rules.Excerpt(sub.ack.Message.Raw), rules.PositionsOf(sub.request.Event, sub.ack.Event)
+		d.Seen, d.At = "acknowledged"+flaw, rules.PositionsOf(sub.request.Event, sub.ack.Event)
 		out.Report(d)
 	case sub.response == nil:
 	case sub.response.Message.IsError():
 		out.MarkObserved(filterRequired)
 	default:
-		d.Seen, d.At = rules.Excerpt(sub.response.Message.Raw), rules.PositionsOf(sub.request.Event, sub.response.Event)
+		d.Seen, d.At = "a result"+flaw, rules.PositionsOf(sub.request.Event, sub.response.Event)
 		out.Report(d)
 	}
 }

@@ -82,7 +82,7 @@ func judgeGetStatus(v *view, out *rules.Reporter) {
 		case x.Status() == 409 && v.hadStreamBefore(x): // the server may not have noticed yet that the client closed the earlier stream
 		case x.Status() == 404 || x.Status() == 501:
 			d.Requirement, d.Permitted = singleEndpoint, "status 200 with text/event-stream, or 405, on the path that takes POST"
-			d.Summary = "The server does not know GET on the endpoint."
+			d.Summary = "The server answers GET at its endpoint as if the path did not exist."
 			out.Report(d)
 			out.MarkReportedElsewhere(streamOr405)
 		case x.Succeeded() && x.ResponseHead().MediaType() == transcript.EventStream:

@@ -320,7 +320,7 @@ func (v *view) oddParams(x *exchange, req *rules.Request) []string {
 var oddFormRefused = map[string]string{
 	nameEncoded:      "The server refuses an Mcp-Name in Base64 that matches the body.",
 	paramEncoded:     "The server refuses the header of an argument in Base64 that matches the body.",
-	paramNumeric:     "The server refuses another form of the same number in the header of an argument.",
+	paramNumeric:     "The server compares the number in a header with its argument as text.",
 	paramNotExpected: "The server demands the header of an argument that the call does not have.",
 	namesAnyCase:     "The server refuses header names in another letter case.",
 	whitespace:       "The server refuses a header value with spaces around it.",
@@ -348,7 +348,7 @@ func (v *view) judgeMatchingHeaders(x *exchange, req *rules.Request, out *rules.
 	d := verdict.Deviation{
 		Requirement: codeMeaning, Summary: "The server reports a header mismatch, but the headers match.",
 		Fix:       "Compare each header with the value of the body, and use -32020 only if they differ.",
-		Permitted: "a result, or another error than -32020: each header has the value that the body has", Seen: x.describeSeen(), At: x.positions(),
+		Permitted: "a result, or an error other than -32020: each header has the value of the body", Seen: x.describeSeen(), At: x.positions(),
 	}
 	switch len(odd) {
 	case 0:
@@ -356,11 +356,34 @@ func (v *view) judgeMatchingHeaders(x *exchange, req *rules.Request, out *rules.
 	case 1:
 		d.Requirement, d.Summary = odd[0], oddFormRefused[odd[0]]
 		d.Fix = ""
+		v.describeOddParam(&d, x, req)
 		out.MarkReportedElsewhere(codeMeaning)
 	default:
 		return
 	}
 	out.Report(d)
+}
+
+// describeOddParam makes a deviation about an unusual form of an argument's header show the header
+// and the argument.
+func (v *view) describeOddParam(d *verdict.Deviation, x *exchange, req *rules.Request) {
+	if d.Requirement != paramNumeric && d.Requirement != paramEncoded {
+		return
+	}
+	name, _ := wire.Text(req.Message.ParamAt("/name"))
+	params, _ := v.s.Headers.ParamsOf(name)
+	for _, p := range params {
+		value, argument := x.RequestHead().Get(headers.Param+p.Name), p.ValueIn(req.Message.ParamAt("/arguments"))
+		if argument == nil || d.Requirement == paramNumeric && (argument.Kind() != '0' || value == string(argument)) || d.Requirement == paramEncoded && !headers.IsEncoded(value) {
+			continue
+		}
+		d.Header = headers.Param + p.Name
+		d.Seen = x.describeSeenWith(d.Header + ": " + rules.Excerpt(value) + " and the argument " + strings.Join(p.Path, ".") + " " + rules.Excerpt(argument))
+		if d.Requirement == paramNumeric {
+			d.Permitted = "a result, or an error other than -32020: header and argument are the same number"
+		}
+		return
+	}
 }
 
 // judgeMeaninglessHeader judges a request with a header that has no meaning in this era. A server

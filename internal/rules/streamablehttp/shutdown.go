@@ -28,7 +28,7 @@ func judgeShutdown(v *view, out *rules.Reporter) {
 				out.Report(verdict.Deviation{
 					Requirement: shutdownHTTP,
 					Summary:     "The server is unreachable after the client closed a connection.",
-					Permitted:   "a server that continues to serve other and new connections",
+					Permitted:   "the server still accepts connections",
 					Seen:        x.Method() + ": " + rules.Excerpt(x.End.Detail),
 					At:          positionsOf(closed.Request, closed.End, x.Request, x.End),
 				})

@@ -237,6 +237,7 @@ func (v *view) judgeLegacyPost(x *exchange, out *rules.Reporter) {
 	case x.Status() == 408 || x.Status() == 411 || x.Status() == 413: // HTTP permits refusing a body by its form
 	case x.Refused() && x.givesNoReasonToRefuse() && !v.s.Sent.MayBeRefused(x.Sent):
 		d.Summary = "The server refuses a message at the endpoint that it announced."
+		d.Header = map[int]string{406: "Accept", 415: "Content-Type"}[x.Status()]
 		out.Report(d)
 	}
 }

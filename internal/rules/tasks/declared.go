@@ -102,6 +102,7 @@ func judgeDeclared(l *ledger, out *rules.Reporter) {
 				Fix:         "Declare the tasks capability, or do not send notifications/tasks/status.",
 				Seen:        rules.Excerpt(n.Raw),
 				At:          rules.PositionsOf(l.s.Initialize.Responses[0].Event, n.Event),
+				Earlier:     "/result/capabilities",
 			})
 		}
 	}
@@ -194,13 +195,23 @@ func (l *ledger) judgeOperation(q *taskRequest, capability, requirement string, 
 	switch declared := l.s.ServerDeclared(capability); {
 	case declared && (spec.Code(code) == spec.CodeMethodNotFound || plain && spec.Code(code) == spec.CodeInvalidParams):
 		d.Summary, d.Permitted = "The server refuses a task operation that it declares.", "a result, as "+capability+" is declared"
-		out.Report(d)
+		d.Fix = "Serve " + q.method + ", or leave " + capability + " out of the capabilities."
+		l.report(d, out)
 	case !declared && q.succeeded():
 		d.Summary, d.Permitted = "The server serves a task operation that it does not declare.", "an error such as -32601, or the capability "+capability
-		out.Report(d)
+		d.Fix = "Declare " + capability + ", or answer " + q.method + " with error -32601."
+		l.report(d, out)
 	default:
 		out.MarkObserved(requirement)
 	}
+}
+
+// report reports a deviation about the declared capabilities, with the response that has them.
+func (l *ledger) report(d verdict.Deviation, out *rules.Reporter) {
+	if l.s.Began() {
+		d.At, d.Earlier = append(rules.PositionsOf(l.s.Declaration.Responses[0].Event), d.At...), "/result/capabilities"
+	}
+	out.Report(d)
 }
 
 func isText(v jsontext.Value) bool { return v.Kind() == '"' }

@@ -65,12 +65,18 @@ func logDeclared() rules.Fold {
 			case declaresLogging(s):
 				out.MarkObserved(loggingDeclared)
 			default:
+				fix := ""
+				if s.Era() == spec.Stateless { // which has no logging/setLevel
+					fix = "Send no log messages, or declare logging and log only for requests with a logLevel in _meta."
+				}
 				out.Report(verdict.Deviation{
 					Requirement: loggingDeclared,
 					Summary:     "The server sends a log message without declaring logging.",
 					Permitted:   "log messages if the capability logging is declared",
 					Seen:        text,
+					Fix:         fix,
 					At:          rules.PositionsOf(s.Declaration.Responses[0].Event, first),
+					Earlier:     "/result/capabilities",
 				})
 			}
 		},

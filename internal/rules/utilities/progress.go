@@ -273,9 +273,9 @@ func serverTokens() rules.Fold {
 			}
 			out.Report(verdict.Deviation{
 				Requirement: tokenUnique,
-				Summary:     "The server uses a progressToken for two requests at once.",
+				Summary:     "The server uses the same progressToken for two requests at once.",
 				Permitted:   "tokens that are unique over all active requests",
-				Seen:        fmt.Sprintf("%s with the token of the %s before it: %s", rules.Excerpt(q.Message.Method), rules.Excerpt(p.Message.Method), rules.Excerpt(token.Raw())),
+				Seen:        fmt.Sprintf("%s with id %s has progressToken %s, like %s with id %s, which is still open", rules.Excerpt(q.Message.Method), rules.Excerpt(q.Message.ID.Raw()), rules.Excerpt(token.Raw()), rules.Excerpt(p.Message.Method), rules.Excerpt(p.Message.ID.Raw())),
 				At:          rules.PositionsOf(p.Event, q.Event),
 			})
 		},
