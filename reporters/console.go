@@ -78,9 +78,17 @@ func (c *Console) Begin(target string, transport spec.Transport, revisions []spe
 		in = countWithNoun(len(revisions), "revision")
 	}
 	for _, line := range c.colorThenPlain(bold, "judging "+clip(target, 2*c.o.Width),
-		fmt.Sprintf("over %s · %s · %s", Visible(string(transport)), in, countWithNoun(cases, "case"))) {
+		fmt.Sprintf("over %s · %s · %s", Visible(string(transport)), in, countCases(cases))) {
 		c.writeLine(line)
 	}
+}
+
+// countCases returns the number of cases, and what a run without cases judges.
+func countCases(n int) string {
+	if n == 0 {
+		return "0 cases, only how the connection opens"
+	}
+	return countWithNoun(n, "case")
 }
 
 // Area updates the progress of an area, counted in cases. It may be called
@@ -333,7 +341,7 @@ func (c *Console) legend(finding []string) []string {
 		legend += ", ! about the process or connection"
 	}
 	if strings.Contains(text, `"…/`) {
-		legend += ", …/ stands for " + metaPrefix
+		legend += ", …/ stands for " + strings.TrimPrefix(metaPrefix, `"`)
 	}
 	var out []string
 	for _, line := range WrapLine(legend, max(0, c.foldWidth()-2), 0) {

@@ -37,10 +37,10 @@ func elide(e *verdict.Evidence, columns int) *verdict.Evidence {
 	if e.Skipped > 0 || e.Direction != ">" && e.Mark != nil {
 		return e
 	}
-	members := membersOf(e.Text)
-	if short := elideMetadata(e, members, columns); short != nil {
+	if short := elideMetadata(e, columns); short != nil {
 		return short
 	}
+	members := membersOf(e.Text)
 	last := 0
 	for _, m := range members {
 		if m.identifies {
@@ -85,26 +85,43 @@ func elide(e *verdict.Evidence, columns int) *verdict.Evidence {
 	return &out
 }
 
-// elideMetadata shortens _meta in the text of a request, so that its other params are all visible,
-// and that those that are missing are seen to be missing. It returns nil if that is not enough.
-func elideMetadata(e *verdict.Evidence, members []memberSpan, columns int) *verdict.Evidence {
+// elideMetadata shortens _meta in the text of a request, then other params, so that the names of all
+// params are visible, and it is visible that a param is missing. It returns nil if that is not
+// enough.
+func elideMetadata(e *verdict.Evidence, columns int) *verdict.Evidence {
 	if e.Direction != ">" || e.Mark != nil || endOfValue(e.Text, 0) != len(e.Text) {
 		return nil
 	}
-	i := slices.IndexFunc(members, func(m memberSpan) bool { return strings.HasPrefix(e.Text[m.name:], `"_meta"`) && e.Text[m.from] == '{' })
-	if i < 0 {
-		return nil
-	}
-	size := max(e.Size, int64(len(e.Text)))
-	over := width(Visible(e.Text)) - (columns - width(fmt.Sprintf("… (%d bytes)", size)))
-	cuts, left := shortenValues(e.Text, members[i:i+1], over)
-	if left > 0 || len(cuts) == 0 {
-		return nil
-	}
 	out := *e
-	out.Size = size
-	out.Text = e.Text[:cuts[0].from] + "…" + cuts[0].closes + e.Text[cuts[0].to:]
-	return &out
+	out.Size = max(e.Size, int64(len(e.Text)))
+	room := columns - width(fmt.Sprintf("… (%d bytes)", out.Size))
+	isMetadata := func(m memberSpan) bool { return strings.HasPrefix(out.Text[m.name:], `"_meta"`) }
+	if !slices.ContainsFunc(membersOf(out.Text), isMetadata) {
+		return nil
+	}
+	withoutVersion := false
+	for _, shortens := range []func(m memberSpan) bool{
+		isMetadata,
+		func(m memberSpan) bool { return !m.identifies && !isMetadata(m) },
+		func(m memberSpan) bool { return m.identifies },
+	} {
+		members := slices.DeleteFunc(membersOf(out.Text), func(m memberSpan) bool { return !shortens(m) })
+		cuts, _ := shortenValues(out.Text, members, width(Visible(out.Text))-room)
+		for _, c := range slices.Backward(cuts) {
+			out.Text = out.Text[:c.from] + "…" + c.closes + out.Text[c.to:]
+		}
+		if width(Visible(out.Text)) <= room {
+			if withoutVersion {
+				out.Text = "{…" + strings.TrimPrefix(out.Text, versionMember)
+			}
+			return &out
+		}
+		if !withoutVersion && strings.HasPrefix(out.Text, versionMember) {
+			withoutVersion = true
+			room += len(versionMember) - width("{…")
+		}
+	}
+	return nil
 }
 
 // An elision replaces a part of a text by an ellipsis and the text in the field closes, which ends

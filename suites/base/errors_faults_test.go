@@ -53,7 +53,7 @@ func TestMalformed(t *testing.T) {
 				raw = bytes.Replace(raw, []byte(`"Method"`), []byte(`"method"`), 1)
 				return refserver.Pass(bytes.Replace(raw, []byte(`{"jsonrpc":"1.0"`), []byte(`{"jsonrpc":"2.0"`), 1))
 			}),
-			Want:  []string{"base.invalid-request: The server does not answer an invalid request with the specified error. (warning)"},
+			Want:  []string{"base.invalid-request: The server does not answer an invalid request as specified. (warning)"},
 			Shown: []string{`"jsonrpc":"1.0"`, `"Method"`},
 		},
 		{
@@ -102,7 +102,7 @@ func TestMalformedOverHTTP(t *testing.T) {
 		{Name: "an error without an id comes when the next lines are sent", Seams: late, Kept: []string{"base.invalid-request"}},
 		{
 			Name: "the line is shown, not the head of its request", Seams: refusesMethod5, Shown: []string{`"method":5}`},
-			Want: []string{"base.invalid-request: The server does not answer an invalid request with the specified error. (warning)"},
+			Want: []string{"base.invalid-request: The server does not answer an invalid request as specified. (warning)"},
 		},
 	} {
 		m.Case, m.Transport = "errors.malformed", spec.StreamableHTTP

@@ -96,12 +96,7 @@ func serverRequestRows() []row {
 		},
 		{
 			in: errorTopic, place: "URLElicitationRequiredError.data.elicitations ElicitRequestURLParams", ids: required + "url-mode-with-id-2025-11-25",
-			observedAt: "ElicitRequestURLParams", kinds: kinds(schema.WrongWord), summary: "The server's error -32042 has an elicitation whose mode is not url.",
-		},
-		{
-			in: errorTopic, place: "URLElicitationRequiredError.data.elicitations ElicitRequestURLParams", ids: required + "url-mode-with-id-2025-11-25",
-			observedAt: "ElicitRequestURLParams", summary: "The server's error -32042 has an incomplete URL elicitation.",
-			ifPresent: "The server's error -32042 has an elicitation with a malformed member.",
+			observedAt: "ElicitRequestURLParams", summary: "The server's error -32042 has an invalid URL elicitation.",
 		},
 		{
 			in: errorTopic, place: "ElicitRequestURLParams.url", kinds: kinds(schema.NotURI), ids: "elicitation.url.valid",

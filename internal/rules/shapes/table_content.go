@@ -121,7 +121,7 @@ func contentRows() []row {
 		},
 
 		{place: "Icon.src", kinds: kinds(schema.NotURI), ids: "content.icons.src-valid-uri", summary: "The server's icon has a src that is not an absolute URI."},
-		{place: "Icon.src", kinds: kinds(schema.IconScheme), ids: "content.icons.src-scheme", summary: "The server's icon has a src with a scheme that is not allowed for icons."},
+		{place: "Icon.src", kinds: kinds(schema.IconScheme), ids: "content.icons.src-scheme", summary: "The server's icon has a src whose scheme is not allowed for icons."},
 		{
 			place: "Icon.src", kinds: kinds(schema.IconData), ids: "content.icons.data-uri-base64",
 			summary: "The server's icon has a data: URI without base64 image data.",

@@ -86,7 +86,7 @@ func (l *toolSchemas) judgeResult(s *rules.Session, obs *rules.Observation, out 
 	}
 	d := verdict.Deviation{At: rules.PositionsOf(obs.Request.Event, obs.Event)}
 	if structured == nil {
-		d.Requirement, d.Summary = structuredPresent, "The server's tool has an outputSchema, its result no structuredContent."
+		d.Requirement, d.Summary = structuredPresent, "The server's tool with an outputSchema returns no structuredContent."
 		d.Permitted, d.Seen = "structuredContent that fits the outputSchema", "a result of "+rules.Excerpt(wire.Quote(stringAt(obs.Request.Message.Params(), "/name")))+" without structuredContent"
 		out.Report(d)
 		return
