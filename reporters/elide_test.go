@@ -14,6 +14,7 @@ func TestElide(t *testing.T) {
 		call       = `{"id":1,"method":"tools/call","params":{"arguments":{"text":"a long text with a } and a \" in it"},"name":"echo","task":{"ttl":1}}}`
 		initialize = `{"id":1,"method":"initialize","params":{"capabilities":{"roots":{},"sampling":{}},"clientInfo":{"name":"client"},"protocolVersion":"1900-01-01"}}`
 	)
+	withMeta := `{"id":1,"method":"tools/call","params":{"arguments":{},"_meta":{"a":"` + strings.Repeat("x", 60) + `"}}}`
 	at := func(text, part string) *verdict.Span {
 		from := strings.Index(text, part)
 		return &verdict.Span{From: from, To: from + len(part)}
@@ -33,6 +34,8 @@ func TestElide(t *testing.T) {
 		{"no room for the capabilities", verdict.Evidence{Direction: ">", Text: initialize}, 90, `{"id":1,"method":"initialize","params":{…"protocolVersion":"1900-01-01"}}`},
 		{"a text that is cut", verdict.Evidence{Direction: ">", Text: `{"params":{"arguments":{"a":"` + strings.Repeat("x", 200), Size: 900}, 60, `{"params":{"arguments":{"a":"` + strings.Repeat("x", 200)},
 		{"no JSON", verdict.Evidence{Direction: ">", Text: strings.Repeat(`"{`, 60)}, 60, strings.Repeat(`"{`, 60)},
+		{"metadata first", verdict.Evidence{Direction: ">", Text: withMeta}, 100, `{"id":1,"method":"tools/call","params":{"arguments":{},"_meta":{"a":"xxxxxxxxxxxxxx…}}}`},
+		{"metadata, then params", verdict.Evidence{Direction: ">", Text: strings.Replace(withMeta, "{}", `{"text":"a long text of many words"}`, 1)}, 90, `{"id":1,"method":"tools/call","params":{"arguments":{"text":"…},"_meta":{…}}}`},
 		{"a marked value stays", verdict.Evidence{Direction: ">", Text: call, Mark: at(call, `{"text"`)}, 115, call},
 		{"a mark after a shortened value moves", verdict.Evidence{Direction: ">", Text: call, Mark: at(call, `"echo"`)}, 115, `{"id":1,"method":"tools/call","params":{"arguments":{"text":"a long text with…},"name":"echo","task":{"ttl":1}}}`},
 	} {

@@ -61,6 +61,7 @@ func TestOverdue(t *testing.T) {
 		{"never answered", [][]string{{call, later, cancel}}, `tools/call of "work" was not answered within 3s` + notKept, verdict.NotObserved},
 		{"a resource", [][]string{{read, later, cancel}}, `resources/read of "a:b" was not answered within 3s` + notKept, verdict.NotObserved},
 		{"answered late", [][]string{{call, later, cancel, answer}}, `tools/call of "work" was not answered within 3s` + held, verdict.Kept},
+		{"answered with the id as a string", [][]string{{call, `< {"jsonrpc":"2.0","id":"1","result":{"content":[]}}`, later, cancel}}, "", verdict.NotObserved},
 		{"answered in another conversation", [][]string{{call, later, cancel}, {call, answer}}, "", verdict.Kept},
 		{"with some arguments", [][]string{{call, other, answer2, later, cancel}}, `some tools/call of "work" were not answered within 3s` + notKept, verdict.NotObserved},
 		{"cancelled by a case", [][]string{{call, later, meant}}, "", verdict.Kept},
