@@ -378,7 +378,7 @@ func (v *view) describeOddParam(d *verdict.Deviation, x *exchange, req *rules.Re
 			continue
 		}
 		d.Header = headers.Param + p.Name
-		d.Seen = x.describeSeenWith(d.Header + ": " + rules.Excerpt(value) + " and the argument " + strings.Join(p.Path, ".") + " " + rules.Excerpt(argument))
+		d.Seen = x.describeSeenWith(d.Header + ": " + rules.Excerpt(value) + " and the argument " + strings.Join(p.Path, ".") + " = " + rules.Excerpt(argument))
 		if d.Requirement == paramNumeric {
 			d.Permitted = "a result, or an error other than -32020: header and argument are the same number"
 		}
