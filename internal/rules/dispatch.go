@@ -72,8 +72,8 @@ type Observation struct {
 	// it; otherwise nil.
 	ServerRequest *transcript.Request
 	// InputKey is the key under which the message is in inputRequests or
-	// inputResponses; "" for a message of its own.
-	InputKey string
+	// inputResponses; nil for a message of its own. A key may be empty.
+	InputKey *string
 }
 
 // Handlers are the functions that handle the messages of each topic. The session has recorded the

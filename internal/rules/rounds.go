@@ -49,7 +49,7 @@ func (r *Rounds) noteInputRequests(obs *Observation) []*Observation {
 		}
 		round.Inputs[in.Key] = &transcript.Request{Event: obs.Event, Message: in.Message, Exchange: obs.Request.Exchange}
 		if in.Method != "" {
-			out = append(out, &Observation{Event: obs.Event, Message: in.Message, Request: obs.Request, ServerRequest: round.Inputs[in.Key], InputKey: in.Key})
+			out = append(out, &Observation{Event: obs.Event, Message: in.Message, Request: obs.Request, ServerRequest: round.Inputs[in.Key], InputKey: &in.Key})
 		}
 	}
 	return out
@@ -105,7 +105,7 @@ func (r *Rounds) inputReplies(obs *Observation) []*Observation {
 		}
 		m := &wire.Message{Kind: wire.Response, Raw: values[key], Members: map[string]jsontext.Value{"result": values[key]}, Names: []string{"result"}}
 		asked.Responses = append(asked.Responses, transcript.Message{Message: m, Event: obs.Event})
-		out = append(out, &Observation{Event: obs.Event, Message: m, Request: obs.Request, ServerRequest: asked, InputKey: key})
+		out = append(out, &Observation{Event: obs.Event, Message: m, Request: obs.Request, ServerRequest: asked, InputKey: &key})
 	}
 	return out
 }

@@ -116,6 +116,7 @@ func multiRoundFaults() []*Fault {
 func legalMultiRound() []*Fault {
 	return limitRevisions(spec.StatelessRevisions(),
 		newVariation("odd-keys", "keys of inputRequests are odd strings", renameInputs(func(key string) string { return "~1/" + key + " \u00e9" })),
+		newVariation("empty-key", "one of the keys of inputRequests is empty", renameInputs(func(key string) string { return strings.TrimPrefix(key, "input-1") })),
 		newVariationWithState("states-respelled", "requestState has characters outside of ASCII", func() *refserver.Seams {
 			return wrapState(func(state string) string { return "é☃" + state }, func(state string) string { return strings.TrimPrefix(state, "é☃") })
 		}),
@@ -123,6 +124,8 @@ func legalMultiRound() []*Fault {
 		withTwoUsers(newVariation("states-unprotected", "any requestState is accepted, because nothing depends on it", &refserver.Seams{
 			Protection: refserver.ProtectionSeams{AnyState: true},
 		})),
+		newVariation("contents-refused", "a retry whose input has a name that the server does not know gets -32602", refuseRetries(acceptsNamedContent, spec.CodeInvalidParams)),
+		newVariation("needs-sampling-later", "a call needs sampling once its input is complete, and gets -32021 from a client without it", needSamplingAfterInput()),
 		newVariationWithState("states-once", "each requestState is accepted only once", refuseUsedStates),
 		newVariation("errors-for-foreign-states", "a state that the server did not send gets an internal error", setErrorCode(func(o *refserver.Out) bool {
 			return errorsWithID(spec.CodeInvalidParams)(o) && bytes.Contains(o.Frames[0], []byte("requestState"))
@@ -146,6 +149,32 @@ func isRetry(c *refserver.Call) bool {
 
 func refuseRetries(when func(c *refserver.Call) bool, code spec.Code) *refserver.Seams {
 	return refuseCalls("", func(c *refserver.Call) bool { return isRetry(c) && when(c) }, code, "This can't be retried")
+}
+
+// acceptsNamedContent reports whether a request has an input response whose content has a name.
+func acceptsNamedContent(c *refserver.Call) bool {
+	_, responses := wire.Members(wire.At(c.Params, "/inputResponses"))
+	for _, v := range responses {
+		if wire.At(v, "/content/name").Kind() == '"' {
+			return true
+		}
+	}
+	return false
+}
+
+// needSamplingAfterInput refuses a retry that would be complete if the client has not declared
+// sampling.
+func needSamplingAfterInput() *refserver.Seams {
+	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		result, err := next(c)
+		if err != nil || !isRetry(c) || c.ClientDeclared("sampling") || bytes.Contains(wire.JSON(result), []byte(`"input_required"`)) {
+			return result, err
+		}
+		return nil, &refserver.Error{
+			Code: spec.CodeMissingClientCap, Message: "This needs sampling",
+			Data: map[string]any{"requiredCapabilities": map[string]any{"sampling": map[string]any{}}},
+		}
+	})
 }
 
 // completeRetries returns a complete result for the retries of tools/call whose responses match.

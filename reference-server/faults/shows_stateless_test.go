@@ -89,5 +89,14 @@ func statelessConversations() []conversation {
 			}
 			return text
 		}},
+		// input with a name that the client chose, and from a client without sampling
+		{answers: 2, chunks: []string{ask("1", "prompts/get", `"name":"introduction"`)}, follow: func(m *wire.Message) string {
+			state := wire.At(m.Result(), "/requestState")
+			if state == nil {
+				return ""
+			}
+			return request("2", "prompts/get", fmt.Sprintf(`{"name":"introduction","inputResponses":{"input-1":{"action":"accept","content":{"name":"Ada"}}},"requestState":%s,`+
+				`"_meta":{"io.modelcontextprotocol/protocolVersion":%q,"io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{}}}}}`, state, spec.V20260728))
+		}},
 	}
 }

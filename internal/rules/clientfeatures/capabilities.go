@@ -75,7 +75,7 @@ func isHandshakeKnown(s *rules.Session) bool { return s.Began() && s.Era() == sp
 // the handshake, or from the request whose result requires the input.
 func isDeclarationKnown(s *rules.Session, obs *rules.Observation) bool {
 	if s.Era() == spec.Stateless {
-		return obs.InputKey != "" && s.AppliesTo(obs.Request) && obs.Request.Metadata.IsComplete()
+		return obs.InputKey != nil && s.AppliesTo(obs.Request) && obs.Request.Metadata.IsComplete()
 	}
 	return isHandshakeKnown(s)
 }
@@ -125,10 +125,10 @@ func describeDeclared(s *rules.Session, obs *rules.Observation) string {
 
 // pointerToParam returns the pointer to a param of a server request in the message that carries it.
 func pointerToParam(obs *rules.Observation, param string) string {
-	if obs.InputKey == "" {
+	if obs.InputKey == nil {
 		return "/params/" + param
 	}
-	return "/result/inputRequests/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(obs.InputKey) + "/params/" + param
+	return "/result/inputRequests/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(*obs.InputKey) + "/params/" + param
 }
 
 // elicitationMode returns the mode of an elicitation; form is the default.

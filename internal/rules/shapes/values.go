@@ -21,7 +21,7 @@ func isGovernedByRevision(s *rules.Session, obs *rules.Observation) bool {
 	if s.Era() == spec.Handshake {
 		return s.Began()
 	}
-	return (obs.ServerRequest == nil || obs.InputKey != "") && s.IsGovernedByRevision(obs)
+	return (obs.ServerRequest == nil || obs.InputKey != nil) && s.IsGovernedByRevision(obs)
 }
 
 // stringAt returns the string at a pointer, "" if there is none.

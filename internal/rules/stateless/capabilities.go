@@ -72,7 +72,7 @@ const maxNeeds = 200
 
 func (n *capabilityNeeds) note(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
 	capability := capabilityOf(obs.Message.Method)
-	if obs.InputKey != "" && capability != "" && obs.Request.Declares(capability) && len(n.seen) < maxNeeds {
+	if obs.InputKey != nil && capability != "" && obs.Request.Declares(capability) && len(n.seen) < maxNeeds {
 		n.seen = append(n.seen, need{obs.Request, capability})
 	}
 }
@@ -188,7 +188,7 @@ func isEmpty(v jsontext.Value) bool {
 // that input. If only an earlier request declares it, the server has kept that declaration.
 func judgeDeclared(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	capability := capabilityOf(obs.Message.Method)
-	if obs.InputKey == "" || capability == "" || !s.AppliesTo(obs.Request) || !obs.Request.Metadata.IsComplete() {
+	if obs.InputKey == nil || capability == "" || !s.AppliesTo(obs.Request) || !obs.Request.Metadata.IsComplete() {
 		return
 	}
 	if obs.Request.Declares(capability) {

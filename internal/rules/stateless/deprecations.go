@@ -42,7 +42,7 @@ func judgeDeprecatedLogging(s *rules.Session, obs *rules.Observation, out *rules
 }
 
 func judgeDeprecatedInput(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
-	if obs.InputKey == "" || s.Era() != spec.Stateless {
+	if obs.InputKey == nil || s.Era() != spec.Stateless {
 		return
 	}
 	d := verdict.Deviation{Seen: rules.Excerpt(obs.Message.Raw), At: rules.PositionsOf(obs.Request.Event, obs.Event), Weight: verdict.OnlyNote}

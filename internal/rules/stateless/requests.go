@@ -36,7 +36,7 @@ func (r *serverRequests) judge(s *rules.Session, obs *rules.Observation, out *ru
 	if s.Era() != spec.Stateless {
 		return
 	}
-	if obs.InputKey != "" {
+	if obs.InputKey != nil {
 		if capabilityOf(obs.Message.Method) != "" {
 			out.MarkObserved(requestsByRounds)
 		}

@@ -61,6 +61,10 @@ func judgeRetry(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	}
 	d := verdict.Deviation{Seen: rules.Excerpt(obs.Message.Raw), At: rules.PositionsOf(round.Result.Event, req.Event, obs.Event)}
 	refused := obs.Message.IsError()
+	if needsOtherCapability(obs) {
+		out.MarkUnclear(retriesCompleted, "the server needs a capability for the retry that the client did not declare")
+		return
+	}
 	switch {
 	case responses != nil && responses.Kind() != '{', len(malformed) > 0 && len(missing)+len(extra) == 0:
 		judgeMalformedInput(responses, refused, obs, d, out)
@@ -79,8 +83,79 @@ func judgeRetry(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 		}
 		d.Requirement, d.Summary = retriesCompleted, "The server refuses a retry that has all the input it asked for."
 		d.Permitted = "the result, or input_required once more"
+		if mayRefuseContent(codeOf(obs)) && hasFreeContent(round, values) {
+			if req.Message.Method != spec.MethodToolsCall {
+				out.MarkUnclear(retriesCompleted, "the server refused the retry, perhaps for the content of the input")
+				return
+			}
+			d.Permitted += "; if the server does not accept the content, a result with isError"
+			d.Weight = verdict.OnlyNote
+		}
 		out.Report(d)
 	}
+}
+
+// needsOtherCapability reports whether a message is an error -32021 that names a capability which
+// the request does not declare. With the input, the server may find out that it needs more.
+func needsOtherCapability(obs *rules.Observation) bool {
+	required := requiredCapabilities(obs)
+	return codeOf(obs) == spec.CodeMissingClientCap && required.Kind() == '{' && !isDeclared(obs.Request.Metadata.Capabilities, required)
+}
+
+// mayRefuseContent reports whether an error with this code may be about the content of the input: it
+// is -32602, or a code of the server's own.
+func mayRefuseContent(code spec.Code) bool {
+	switch code {
+	case spec.CodeParse, spec.CodeInvalidRequest, spec.CodeMethodNotFound, spec.CodeInternal,
+		spec.CodeHeaderMismatch, spec.CodeMissingClientCap, spec.CodeUnsupported:
+		return false
+	}
+	return true
+}
+
+// hasFreeContent reports whether one of the responses to a round has content that the server did
+// not offer. A server may refuse such content, such as the name of a user who does not exist, even
+// if it is a valid response.
+func hasFreeContent(round *rules.Round, responses map[string]jsontext.Value) bool {
+	for key, asked := range round.Inputs {
+		if asked.Message.Method != spec.MethodElicit {
+			return true // roots, or the text of a model
+		}
+		names, content := wire.Members(wire.At(responses[key], "/content"))
+		_, fields := wire.Members(asked.Message.ParamAt("/requestedSchema/properties"))
+		for _, name := range names {
+			if !isOffered(fields[name], content[name]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// isOffered reports whether the schema of a form's field lists the value, alone or as an element of
+// an array. Both booleans are always offered.
+func isOffered(field, value jsontext.Value) bool {
+	if value.Kind() == '[' {
+		items := wire.At(field, "/items")
+		return !slices.ContainsFunc(wire.Elements(value), func(v jsontext.Value) bool { return !isOffered(items, v) })
+	}
+	offered := append(wire.Elements(wire.At(field, "/enum")), wire.At(field, "/default"))
+	for _, list := range []string{"/oneOf", "/anyOf"} {
+		for _, choice := range wire.Elements(wire.At(field, list)) {
+			offered = append(offered, wire.At(choice, "/const"))
+		}
+	}
+	same := func(v jsontext.Value) bool { return v != nil && canonical(v) == canonical(value) }
+	return value.Kind() == 't' || value.Kind() == 'f' || slices.ContainsFunc(offered, same)
+}
+
+// canonical returns the canonical form of a value, so that equal values are equal strings.
+func canonical(v jsontext.Value) string {
+	out := slices.Clone(v)
+	if out.Canonicalize() != nil {
+		return string(v)
+	}
+	return string(out)
 }
 
 // stateLife is the minimum time for which a server has to accept its own requestState.
@@ -155,21 +230,54 @@ func judgeMissingInput(refused bool, obs *rules.Observation, d verdict.Deviation
 }
 
 // judgeExtraInput judges a retry with more responses than required. It judges a refusal only if an
-// equal retry without the extra responses was served.
+// equal retry without the extra responses was served, and none got the same error.
 func judgeExtraInput(s *rules.Session, round *rules.Round, refused bool, obs *rules.Observation, d verdict.Deviation, out *rules.Reporter) {
 	if !refused {
 		out.MarkObserved(unexpectedInput)
 		return
 	}
-	plain := slices.ContainsFunc(s.ClientRequests(), func(req *rules.Request) bool {
+	served, required := false, requiredResponses(round, obs.Request)
+	for _, req := range s.ClientRequests() {
 		other := s.Rounds.Of(req)
+		if req == obs.Request || other == nil || !isPlainRetry(other, req) || nameAndArguments(other.Request) != nameAndArguments(round.Request) {
+			continue
+		}
 		names, _ := wire.Members(req.Message.ParamAt("/inputResponses"))
-		return req != obs.Request && req.Succeeded() && other != nil && nameAndArguments(other.Request) == nameAndArguments(round.Request) && len(names) == len(other.Inputs)
-	})
-	if !plain {
+		if len(names) != len(required) || !slices.Equal(requiredResponses(other, req), required) {
+			continue
+		}
+		if len(req.Responses) > 0 && isSameError(req.Responses[0].Message, obs.Message) {
+			served = false
+			break
+		}
+		served = served || req.Succeeded()
+	}
+	if !served {
 		out.MarkUnclear(unexpectedInput, "the server refused the retry, and served none without the additional input")
 		return
 	}
 	d.Requirement, d.Summary, d.Permitted = unexpectedInput, "The server refuses a retry for input that it did not require.", "the result that a retry without the additional input gets"
 	out.Report(d)
+}
+
+// requiredResponses returns the responses of a retry to the inputs of its round, sorted. The keys
+// are left out, because a server may choose new ones in each round.
+func requiredResponses(round *rules.Round, req *rules.Request) []string {
+	var out []string
+	_, values := wire.Members(req.Message.ParamAt("/inputResponses"))
+	for key, asked := range round.Inputs {
+		if values[key] != nil {
+			out = append(out, asked.Message.Method+" "+canonical(values[key]))
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// isSameError reports whether two messages are errors with the same code and text.
+func isSameError(a, b *wire.Message) bool {
+	same := func(member string) bool {
+		return string(wire.At(a.Member("error"), member)) == string(wire.At(b.Member("error"), member))
+	}
+	return a.IsError() && b.IsError() && same("/code") && same("/message")
 }
