@@ -56,6 +56,15 @@ func (req *Request) Succeeded() bool {
 	return len(req.Responses) > 0 && req.Responses[0].Has("result") && !req.Responses[0].IsError()
 }
 
+// IsRepeatOf reports whether two requests have the same method, name, URI and arguments. A retry with
+// input is a repeat of the first request.
+func (req *Request) IsRepeatOf(other *Request) bool {
+	same := func(param string) bool {
+		return string(req.Message.ParamAt(param)) == string(other.Message.ParamAt(param))
+	}
+	return req.Message.Method == other.Message.Method && same("/name") && same("/uri") && same("/arguments")
+}
+
 // IsOverloaded reports whether the request's first response is an overload error, which says
 // nothing about the request itself.
 func (req *Request) IsOverloaded() bool {

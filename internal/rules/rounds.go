@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -60,7 +61,7 @@ func (r *Rounds) noteInputRequests(obs *Observation) []*Observation {
 // retry and the result both have no requestState, the retry must respond to at least one of the
 // round's inputs.
 func (r *Rounds) Of(req *Request) *Round {
-	if r.negotiation.Era() == spec.Handshake || !isRetry(req.Message) {
+	if r.negotiation.Era() == spec.Handshake || !IsRetry(req.Message) {
 		return nil
 	}
 	_, responses := wire.Members(req.Message.ParamAt("/inputResponses"))
@@ -83,6 +84,15 @@ func (r *Rounds) Of(req *Request) *Round {
 		}
 	}
 	return nil
+}
+
+// RequiredUndeclared reports whether a repeat of req that does not declare the capability required
+// input of the given method.
+func (r *Rounds) RequiredUndeclared(req *Request, method, capability string) bool {
+	return slices.ContainsFunc(r.all, func(round *Round) bool {
+		required := func(in *transcript.Request) bool { return in.Message.Method == method }
+		return round.Request.IsRepeatOf(req) && !round.Request.Declares(capability) && slices.ContainsFunc(slices.Collect(maps.Values(round.Inputs)), required)
+	})
 }
 
 // inputReplies returns the client's responses in the inputResponses of a retry, in the order in
@@ -110,9 +120,9 @@ func (r *Rounds) inputReplies(obs *Observation) []*Observation {
 	return out
 }
 
-// isRetry reports whether a request has inputResponses or a requestState, so that its outcome may
+// IsRetry reports whether a request has inputResponses or a requestState, so that its outcome may
 // depend on an earlier result.
-func isRetry(m *wire.Message) bool {
+func IsRetry(m *wire.Message) bool {
 	return m.ParamAt("/inputResponses") != nil || m.ParamAt("/requestState") != nil
 }
 

@@ -83,7 +83,7 @@ func (v *Versions) MayBeHandshakeMessage(e *transcript.Event) bool {
 // whether the response depends only on the method and its params (see Request.IsRegular).
 func (v *Versions) notePhase(req *Request) {
 	m, complete := req.Message, req.Metadata.IsComplete()
-	req.whileOpen = complete && v.AppliesTo(req) && req.Metadata.HasKnownLevel() && len(req.HeaderFlaws) == 0 && !isRetry(m)
+	req.whileOpen = complete && v.AppliesTo(req) && req.Metadata.HasKnownLevel() && len(req.HeaderFlaws) == 0 && !IsRetry(m)
 	switch {
 	case m.Method == spec.MethodListen && complete:
 		req.due = false // its response ends the subscription

@@ -40,8 +40,8 @@ func elicitationFaults() []*Fault {
 			sendFromTool("ask-elicitation", doesNotDeclare("elicitation"), spec.MethodElicit, rawJSON(aForm))).inRevisions(newer...),
 		newFault(mode+"page", "the server uses url mode although the client declared only form", sendFromTool("ask-elicitation-url", forms, spec.MethodElicit, rawJSON(aPage))),
 		newFault(mode+"form", "the server uses form mode although the client declared only url", sendFromTool("ask-elicitation", pages, spec.MethodElicit, rawJSON(aForm))),
-		newFault(mode+"form-input", "the server requires a form from a client that declares only url mode", editCallMeta(spec.MethodToolsCall, editMember(spec.MetaClientCapabilities, editMember("elicitation", ifHas("url", setValue("form", map[string]any{})))))).inRevisions(spec.V20260728),
-		newFault(mode+"page-input", "the server requires a URL elicitation from a client that declares only form mode", editCallMeta(spec.MethodToolsCall, editMember(spec.MetaClientCapabilities, editMember("elicitation", setValue("url", map[string]any{}))))).inRevisions(spec.V20260728),
+		newFault(mode+"form-input", "the server requires a form from a client that declares only url mode", assumeMode("form", "url")).inRevisions(spec.V20260728),
+		newFault(mode+"page-input", "the server requires a URL elicitation from a client that declares only form mode", assumeMode("url", "")).inRevisions(spec.V20260728),
 		newFault(mode+"required", "a call demands a URL elicitation although the client did not declare url mode", demands(`"https://example.com/"`)),
 
 		newFault(sensitive+"password", "a form asks for a password", form(`"Please log in."`, `"password"`, `{"type":"string"}`)).inRevisions(spec.V20250618),
@@ -160,4 +160,15 @@ func acceptsForms(s *refserver.Session) bool {
 func firstText(result any) string {
 	said, _ := wire.Text(wire.At(wire.JSON(result), "/content/0/text"))
 	return said
+}
+
+// assumeMode treats clients of tools/call that declare elicitation as if they declared the mode. If
+// declared is not empty, it does so only for those that declare that mode.
+func assumeMode(mode, declared string) *refserver.Seams {
+	add := setValue(mode, map[string]any{})
+	if declared != "" {
+		add = ifHas(declared, add)
+	}
+	elicitation := editMember(spec.MetaClientCapabilities, ifHas("elicitation", editMember("elicitation", add)))
+	return editCallMeta(spec.MethodToolsCall, ifHas(spec.MetaClientCapabilities, elicitation))
 }

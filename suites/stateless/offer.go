@@ -21,32 +21,36 @@ func canonicalForm(v jsontext.Value) string {
 	return string(v)
 }
 
-// undeclaredCase calls tools that require input, first with all client capabilities, then with
-// none. Rules judge the responses.
+// undeclaredCase calls tools that require input, first without client capabilities, then with all
+// of them, and again without. Rules judge the responses. The server is fresh, so that the first
+// calls show what it does if it knows no capability from an earlier request.
 func undeclaredCase() suite.Case {
 	return suite.Case{
 		ID:    "stateless.undeclared",
-		Title: "Calls tools that ask the client, first with its capabilities declared, then without any",
+		Title: "Calls tools that ask the client, without its capabilities, with all of them, and without again",
 		Provokes: []string{
 			"stateless.missing-capability-error", "stateless.missing-capability-data", "stateless.missing-capability-http-400",
 			"stateless.no-undeclared-capability", "stateless.server-requests-via-mrtr",
 		},
-		Needs:              []string{"tools"},
-		SharesConversation: true,
+		Needs:  []string{"tools"},
+		Reuses: suite.ReuseNone,
 		Run: func(ctx context.Context, t *suite.T) {
 			roles := []inventory.Role{inventory.AsksElicitation, inventory.AsksSampling, inventory.AsksRoots}
 			t.RequireTool(roles...)
-			c := t.Conversation(ctx)
-			for _, role := range roles {
-				for _, k := range firstOnly(t.Inventory.KnownCalls(role)) {
-					if !c.Do(ctx, spec.MethodToolsCall, k.Params(), client.Within(callTime), client.OneRound).IsInputRequired() {
-						continue
+			none := map[string]any{}
+			c := t.StartFresh(ctx, client.Options{Capabilities: none})
+			call := func(capabilities map[string]any) {
+				for _, role := range roles {
+					for _, k := range firstOnly(t.Inventory.KnownCalls(role)) {
+						params := k.Params()
+						params["_meta"] = map[string]any{spec.MetaClientCapabilities: capabilities}
+						c.Do(ctx, spec.MethodToolsCall, params, client.Within(callTime), client.OneRound)
 					}
-					params := k.Params()
-					params["_meta"] = map[string]any{spec.MetaClientCapabilities: map[string]any{}}
-					c.Do(ctx, spec.MethodToolsCall, params, client.Within(callTime), client.OneRound)
 				}
 			}
+			call(none)
+			call(client.AllCapabilities(t.Revision))
+			call(none)
 		},
 	}
 }

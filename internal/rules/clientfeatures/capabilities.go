@@ -163,6 +163,10 @@ func judgeMode(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 		out.MarkObserved(modeDeclared)
 		return
 	}
+	if s.Era() == spec.Stateless && s.Rounds.RequiredUndeclared(obs.Request, spec.MethodElicit, "elicitation") {
+		out.MarkReportedElsewhere(modeDeclared) // the server elicits whatever the client declares
+		return
+	}
 	out.Report(verdict.Deviation{
 		Requirement: modeDeclared,
 		Summary:     "The server elicits in a mode that the client did not declare.",
@@ -224,6 +228,9 @@ func judgeSamplingTools(s *rules.Session, obs *rules.Observation, out *rules.Rep
 		if choice {
 			out.MarkObserved(toolChoiceDeclared)
 		}
+	case s.Era() == spec.Stateless && s.Rounds.RequiredUndeclared(obs.Request, spec.MethodSampling, "sampling"):
+		out.MarkReportedElsewhere(toolsDeclared) // the server uses sampling whatever the client declares
+		out.MarkReportedElsewhere(toolChoiceDeclared)
 	case offered:
 		d.Requirement, d.Summary = toolsDeclared, "The server sends tools to a client that did not declare sampling.tools."
 		d.Seen, d.Pointer = "tools in sampling/createMessage"+describeDeclared(s, obs), pointerToParam(obs, "tools")

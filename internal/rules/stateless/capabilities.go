@@ -2,12 +2,14 @@ package stateless
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
@@ -77,17 +79,11 @@ func (n *capabilityNeeds) note(s *rules.Session, obs *rules.Observation, _ *rule
 	}
 }
 
-// nameAndArguments returns a string that is equal for requests with the same name, URI and
-// arguments.
-func nameAndArguments(req *rules.Request) string {
-	return string(req.Message.ParamAt("/name")) + string(req.Message.ParamAt("/uri")) + string(req.Message.ParamAt("/arguments"))
-}
-
 // knownMissingCapability returns a capability that an equal request needed before and that this one
 // does not declare, or "".
 func (n *capabilityNeeds) knownMissingCapability(req *rules.Request) string {
 	for _, before := range n.seen {
-		if before.request.Message.Method == req.Message.Method && !req.Declares(before.capability) && nameAndArguments(before.request) == nameAndArguments(req) {
+		if before.request.IsRepeatOf(req) && !req.Declares(before.capability) {
 			return before.capability
 		}
 	}
@@ -185,7 +181,8 @@ func isEmpty(v jsontext.Value) bool {
 }
 
 // judgeDeclared judges whether the request whose result requires input declares the capability for
-// that input. If only an earlier request declares it, the server has kept that declaration.
+// that input. If an earlier request declares it, the server may have kept that declaration: an equal
+// request before the declaration, which got no such input, shows that.
 func judgeDeclared(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	capability := capabilityOf(obs.Message.Method)
 	if obs.InputKey == nil || capability == "" || !s.AppliesTo(obs.Request) || !obs.Request.Metadata.IsComplete() {
@@ -203,16 +200,47 @@ func judgeDeclared(s *rules.Session, obs *rules.Observation, out *rules.Reporter
 		Seen:        rules.Excerpt(obs.Message.Raw),
 		At:          rules.PositionsOf(obs.Request.Event, obs.Event),
 	}
-	for _, earlier := range s.ClientRequests() {
-		if earlier.Event.Seq < obs.Request.Event.Seq && earlier.Declares(capability) {
-			d.Requirement = undeclaredCapability
-			d.Summary = "The server requires input that only an earlier request allowed."
-			d.At = rules.PositionsOf(earlier.Event, obs.Request.Event, obs.Event)
-			out.Report(d)
-			out.MarkReportedElsewhere(onlyDeclared)
-			return
-		}
+	if earlier := earlierDeclaration(s, obs, capability); earlier != nil {
+		d.Requirement = undeclaredCapability
+		d.Summary = "The server requires input that only an earlier request allowed."
+		d.At = rules.PositionsOf(earlier.Event, obs.Request.Event, obs.Event)
+		out.Report(d)
+		out.MarkReportedElsewhere(onlyDeclared)
+		return
 	}
 	out.Report(d)
 	out.MarkReportedElsewhere(undeclaredCapability)
+}
+
+// earlierDeclaration returns the first request that declares the capability after an equal request
+// without it, to which the server responded without such input; nil if there is none. The equal
+// request is no retry, because a retry may have brought the input.
+func earlierDeclaration(s *rules.Session, obs *rules.Observation, capability string) *rules.Request {
+	controlled := false
+	for _, req := range s.ClientRequests() {
+		switch {
+		case req.Event.Seq >= obs.Request.Event.Seq:
+			return nil
+		case req.Declares(capability):
+			if controlled {
+				return req
+			}
+		case !rules.IsRetry(req.Message) && req.IsRepeatOf(obs.Request) && doesWithout(req, obs.Message.Method):
+			controlled = true
+		}
+	}
+	return nil
+}
+
+// doesWithout reports whether the server responded to a request with error -32021, or with a result
+// that requires no input of the given method.
+func doesWithout(req *rules.Request, method string) bool {
+	if len(req.Responses) == 0 || req.Metadata == nil || !req.Metadata.IsComplete() {
+		return false
+	}
+	m := req.Responses[0].Message
+	if code, _ := m.ErrorCode(); m.IsError() {
+		return spec.Code(code) == spec.CodeMissingClientCap
+	}
+	return !slices.ContainsFunc(transcript.InputRequests(m), func(in transcript.InputRequest) bool { return in.Method == method })
 }

@@ -164,7 +164,7 @@ const stateLife = 30 * time.Second
 // isPlainRetry reports whether a retry has the same arguments and capabilities as the original
 // request.
 func isPlainRetry(round *rules.Round, req *rules.Request) bool {
-	return nameAndArguments(round.Request) == nameAndArguments(req) && string(round.Request.Metadata.Capabilities) == string(req.Metadata.Capabilities)
+	return round.Request.IsRepeatOf(req) && string(round.Request.Metadata.Capabilities) == string(req.Metadata.Capabilities)
 }
 
 // isAnswerTo reports whether a value is a valid response to the request.
@@ -239,7 +239,7 @@ func judgeExtraInput(s *rules.Session, round *rules.Round, refused bool, obs *ru
 	served, required := false, requiredResponses(round, obs.Request)
 	for _, req := range s.ClientRequests() {
 		other := s.Rounds.Of(req)
-		if req == obs.Request || other == nil || !isPlainRetry(other, req) || nameAndArguments(other.Request) != nameAndArguments(round.Request) {
+		if req == obs.Request || other == nil || !isPlainRetry(other, req) || !other.Request.IsRepeatOf(round.Request) {
 			continue
 		}
 		names, _ := wire.Members(req.Message.ParamAt("/inputResponses"))
