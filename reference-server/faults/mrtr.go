@@ -108,6 +108,7 @@ func multiRoundFaults() []*Fault {
 		newFaultWithState("mrtr.request-state-bound-to-request/any", "the requestState of any call is accepted for every other call", func() *refserver.Seams { return takeAnyState(true) }),
 
 		newFaultWithState("mrtr.no-assumption-of-retry/full", "after five results that require input and get no retry, the server refuses to require more", countOpenRounds),
+		newFaultWithState("mrtr.no-assumption-of-retry/pending", "a call is refused while an earlier one of the same tool has got no retry", refuseWhilePending),
 		newFaultWithState("mrtr.retry-self-contained/process", "a retry is accepted only by the process that got the first request", bindToSession).overTransports(spec.Stdio),
 	}
 }
@@ -284,6 +285,23 @@ func countOpenRounds() *refserver.Seams {
 			return nil, &refserver.Error{Code: spec.CodeInternal, Message: "Earlier requests wait for input"}
 		}
 		return result, nil
+	})
+}
+
+// refuseWhilePending refuses calls of a tool whose last result required input, until a retry.
+func refuseWhilePending() *refserver.Seams {
+	var pending sync.Map // by tool
+	return WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		name, _ := wire.Text(wire.At(c.Params, "/name"))
+		if _, waits := pending.Load(name); waits && !isRetry(c) {
+			return nil, &refserver.Error{Code: spec.CodeInvalidRequest, Message: "This call already waits for input"}
+		}
+		pending.Delete(name)
+		result, err := next(c)
+		if err == nil && bytes.Contains(wire.JSON(result), []byte(`"input_required"`)) {
+			pending.Store(name, true)
+		}
+		return result, err
 	})
 }
 

@@ -66,6 +66,7 @@ func Cases() []suite.Case {
 			ID:           "mrtr.abandoned",
 			Title:        "Leaves requests that require input without a retry, and sends one again",
 			Requirements: []string{noAssumption},
+			Reuses:       suite.ReuseNone,
 			Run:          abandonRequests,
 		},
 	}
@@ -115,7 +116,8 @@ func acceptingClientOptions(t *suite.T) client.Options {
 // An inputRequest is a request for which the server requires input.
 type inputRequest struct {
 	suite.Request
-	c *client.Conversation
+	c     *client.Conversation
+	first *client.Reply // the response that showed that the request requires input
 }
 
 // send sends the request with the given params, and returns the first reply, which may require
@@ -155,7 +157,8 @@ func findAskingRequests(ctx context.Context, t *suite.T, c *client.Conversation,
 		if len(out) == most || ctx.Err() != nil || !c.Alive() {
 			break
 		}
-		if a := (inputRequest{r, c}); a.send(ctx, r.Params).IsInputRequired() {
+		a := inputRequest{Request: r, c: c}
+		if a.first = a.send(ctx, r.Params); a.first.IsInputRequired() {
 			out = append(out, a)
 		}
 	}

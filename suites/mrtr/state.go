@@ -365,33 +365,46 @@ func retryElsewhere(ctx context.Context, t *suite.T) {
 // maxAbandoned is how many requests are left without a retry.
 const maxAbandoned = 12
 
-// abandonRequests sends a request that requires input several times, and never retries it with the
-// input. The same request, sent once more, must then still get a result, which may require input
-// again.
+// abandonRequests sends requests that require input, and never retries them with the input: each
+// request twice, and one of them several times more. Each must still get a result, which may require
+// input again. The server is fresh: no earlier case has left requests without a retry.
 func abandonRequests(ctx context.Context, t *suite.T) {
-	c := t.Start(ctx, acceptingClientOptions(t))
-	a := findAskingRequests(ctx, t, c, 1)[0]
+	c := t.StartFresh(ctx, acceptingClientOptions(t))
+	asking := findAskingRequests(ctx, t, c, maxAsking)
+	for _, a := range asking {
+		if !sendAgain(ctx, t, a) {
+			return
+		}
+	}
 	for range maxAbandoned {
-		if r := a.send(ctx, a.Params); !r.Answered() || r.Busy() {
+		if r := asking[0].send(ctx, asking[0].Params); !r.Answered() || r.Busy() {
 			break
 		}
 	}
-	if !c.Alive() {
-		return // rules judge the end
+	sendAgain(ctx, t, asking[0])
+}
+
+// sendAgain sends a request again that required input and was not retried, and reports whether the
+// server serves it.
+func sendAgain(ctx context.Context, t *suite.T, a inputRequest) bool {
+	if !a.c.Alive() {
+		return false // rules judge the end
 	}
 	r := a.send(ctx, a.Params)
 	switch {
 	case r.IsInputRequired() || r.Succeeded():
 		t.MarkKept(noAssumption)
+		return true
 	case ctx.Err() != nil || r.Busy():
 		t.MarkNotObserved(noAssumption, "the server was too busy for the requests")
 	default:
-		t.Report(c, verdict.Deviation{
+		t.Report(a.c, verdict.Deviation{
 			Requirement: noAssumption,
 			Summary:     "The server does not serve a request after some that were not retried.",
 			Permitted:   "the response that the first one got",
 			Seen:        suite.Describe(r),
-			At:          r.Positions(),
+			At:          slices.Concat(a.first.Positions(), r.Positions()),
 		})
 	}
+	return false
 }
