@@ -53,8 +53,8 @@ func (v *Inventory) canShowRole(role Role) bool {
 	switch role {
 	case Slow, Long, Progress, AsksSampling, AsksElicitation, AsksRoots, ChangesTools:
 		return role.ExistsIn(spec.Revision(v.Server.ProtocolVersion))
-	case Logging:
-		return v.Declares("logging")
+	case Logging: // in the stateless era each call requests log messages, so an undeclared one shows
+		return v.Declares("logging") || spec.Revision(v.Server.ProtocolVersion).Era() == spec.Stateless
 	case ChangesResource:
 		return v.Declares("resources.subscribe")
 	case ChangesResources:
