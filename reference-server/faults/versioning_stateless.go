@@ -82,6 +82,11 @@ func eraFaults() []*Fault {
 		newFault(names+"unnamed", "the error to initialize does not name the supported versions", WrapHandler(spec.MethodInitialize, func(_ *refserver.Call, _ Handler) (any, *refserver.Error) {
 			return nil, &refserver.Error{Code: spec.CodeMethodNotFound, Message: "Method not found", Status: 400}
 		})).statelessOnly(),
+		newFault(refused+"served", "initialize gets a result that names 2026-07-28", WrapHandler(spec.MethodInitialize, func(*refserver.Call, Handler) (any, *refserver.Error) {
+			return map[string]any{
+				"protocolVersion": spec.V20260728, "capabilities": map[string]any{}, "serverInfo": map[string]any{"name": "faulty", "version": "1"},
+			}, nil
+		})).statelessOnly(),
 		newFault(refused+"404", "initialize without headers gets status 404", WrapHandler(spec.MethodInitialize, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			result, err := next(c)
 			if err != nil && plain(c) {
