@@ -20,8 +20,10 @@ const callTime = 3 * time.Second
 const noBehaviour = "stateless.client-info-no-behaviour"
 
 // clients are the client names in requests: those of well-known clients, one that no server
-// knows, and none.
+// knows, and none. usualClient is the name in the control.
 var clients = []string{"claude-ai", "Visual Studio Code", "cursor-vscode", "mcp-conform-unknown-client", ""}
+
+const usualClient = "mcp-conform"
 
 // identityCase compares what a server offers to clients with different names.
 func identityCase() suite.Case {
@@ -33,7 +35,7 @@ func identityCase() suite.Case {
 		Run: func(ctx context.Context, t *suite.T) {
 			c := t.Conversation(ctx)
 			for _, method := range append([]string{spec.MethodDiscover}, t.DeclaredLists()...) {
-				ordinary := c.Do(ctx, method, nil)
+				ordinary := requestAs(ctx, c, usualClient, method)
 				if !ordinary.Succeeded() {
 					continue
 				}
@@ -44,20 +46,21 @@ func identityCase() suite.Case {
 }
 
 // compareClients compares the responses to a method for other client names with ordinary, the
-// response for the usual client. A difference counts only if it is repeatable, and if the usual
-// client still gets the same response as before.
+// response to a request that differs only in the name. A difference counts only if it is repeatable,
+// and if the usual client still gets the same response as before. Rules judge an error for a request
+// without clientInfo.
 func compareClients(ctx context.Context, t *suite.T, c *client.Conversation, method string, ordinary *client.Reply) {
 	offered := offerOf(ordinary)
 	for _, name := range clients {
 		r := requestAs(ctx, c, name, method)
-		if !r.Answered() || r.Busy() {
+		if !r.Answered() || r.Busy() || name == "" && !r.Succeeded() {
 			continue
 		}
 		if offerOf(r) == offered {
 			t.MarkKept(noBehaviour)
 			continue
 		}
-		if again := requestAs(ctx, c, name, method); offerOf(again) != offerOf(r) || offerOf(c.Do(ctx, method, nil)) != offered {
+		if again := requestAs(ctx, c, name, method); offerOf(again) != offerOf(r) || offerOf(requestAs(ctx, c, usualClient, method)) != offered {
 			t.MarkNotObserved(noBehaviour, "the response to "+method+" changes by itself")
 			return
 		}
@@ -68,6 +71,7 @@ func compareClients(ctx context.Context, t *suite.T, c *client.Conversation, met
 			At:        slices.Concat(ordinary.Positions(), r.Positions()),
 		}
 		if name == "" {
+			d.Summary = "The server answers a client without clientInfo differently."
 			d.Seen = method + " without clientInfo: " + suite.Describe(r)
 		}
 		t.Report(c, d)
