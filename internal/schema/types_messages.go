@@ -144,9 +144,13 @@ var results = []row{
 // isTask reports whether a result is a task that will later have the result of the tool.
 func isTask(v []byte) bool { return valueOf(v, "task") != nil && valueOf(v, "content") == nil }
 
-// requiresInput reports whether a result requires input.
+// requiresInput reports whether a result requires input. A result without a type that has
+// inputRequests, but not what a complete result needs, lacks only the type.
 func requiresInput(v []byte) bool {
-	return string(unquote(valueOf(v, "resultType"))) == "input_required"
+	if t := valueOf(v, "resultType"); t != nil {
+		return string(unquote(t)) == "input_required"
+	}
+	return kindOf(valueOf(v, "inputRequests")) == '{' && valueOf(v, "content") == nil && valueOf(v, "contents") == nil && valueOf(v, "messages") == nil
 }
 
 // isExtension reports whether a result has a type other than complete. It is called only if

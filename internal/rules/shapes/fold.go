@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/mcp-conform/mcp-conform/internal/headers"
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/schema"
@@ -109,7 +111,7 @@ type resultKey struct{ method string }
 // examine examines a message. The same result is examined only once for each method.
 func (t *compiledTable) examine(s *rules.Session, obs *rules.Observation) *examination {
 	examine := func() *examination {
-		name := topicOf(obs)
+		name := topicOf(s, obs)
 		x := &examination{topic: t.topics[name]}
 		if x.topic != nil {
 			x.inputs = t.inputTopics(name, obs)
@@ -151,7 +153,7 @@ func isJudged(s *rules.Session, obs *rules.Observation) bool {
 
 // topicOf returns the name of the message's topic in the table. It returns "" for an error with
 // another code than the one that requires an elicitation.
-func topicOf(obs *rules.Observation) string {
+func topicOf(s *rules.Session, obs *rules.Observation) string {
 	switch {
 	case obs.Request == nil:
 		return obs.Message.Method
@@ -160,11 +162,18 @@ func topicOf(obs *rules.Observation) string {
 			return errorTopic
 		}
 		return ""
-	case stringAt(obs.Message.Result(), "/resultType") == spec.ResultInputRequired && headers.RequiresNameHeader(obs.Request.Message.Method):
+	case (stringAt(obs.Message.Result(), "/resultType") == spec.ResultInputRequired || lacksInputType(s, obs.Message.Result())) && headers.RequiresNameHeader(obs.Request.Message.Method):
 		return inputTopic
 	default:
 		return obs.Request.Message.Method
 	}
+}
+
+// lacksInputType reports whether a result lacks nothing but its type to be one that requires input.
+// Another rule reports a missing type.
+func lacksInputType(s *rules.Session, result jsontext.Value) bool {
+	complete := hasMember(result, "content") || hasMember(result, "contents") || hasMember(result, "messages")
+	return s.Era() == spec.Stateless && !hasMember(result, "resultType") && wire.At(result, "/inputRequests").Kind() == '{' && !complete
 }
 
 // inputTopics returns the topics of the entries of inputRequests, by key, in a message of the named

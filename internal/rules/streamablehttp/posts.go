@@ -139,7 +139,10 @@ func judgePosts(v *view, out *rules.Reporter) {
 			Summary: "The server answers a request with another media type.", Seen: x.describeSeen(), At: x.positions(),
 		}
 		if !x.hasBody() {
-			d.Summary = "The server answers a request without a body."
+			d.Summary = "The server's response to a request has no body."
+			if id := x.requests[0].Message.ID; id.IsPresent() {
+				d.Seen = x.describeSeenWith("id " + rules.Excerpt(id.Raw()))
+			}
 		}
 		out.Report(d)
 	}
