@@ -60,11 +60,11 @@ func multiRoundFaults() []*Fault {
 			return result, err
 		})),
 
-		newFault("mrtr.retry-completes/refused", "every retry gets an error", refuseRetries(always, spec.CodeInvalidParams)),
+		newFault("mrtr.retry-completes/refused", "every retry gets an error", refuseRetries(always)),
 
 		newFault("mrtr.missing-input-asked-again/error", "a retry without responses gets an error", refuseRetries(func(c *refserver.Call) bool {
 			return wire.At(c.Params, "/inputResponses") == nil
-		}, spec.CodeInvalidParams)),
+		})),
 		newFault("mrtr.unexpected-input-ignored/refused", "a retry with an unknown key gets an error", refuseRetries(func(c *refserver.Call) bool {
 			names, _ := wire.Members(wire.At(c.Params, "/inputResponses"))
 			for _, name := range names {
@@ -73,7 +73,7 @@ func multiRoundFaults() []*Fault {
 				}
 			}
 			return false
-		}, spec.CodeInvalidParams)),
+		})),
 		newFault("mrtr.malformed-input-error/array", "the server accepts an array as inputResponses", completeRetries(func(responses jsontext.Value) bool { return responses.Kind() == '[' })),
 		newFault("mrtr.validate-input-responses/texts", "the server accepts strings as input responses", completeRetries(func(responses jsontext.Value) bool {
 			_, values := wire.Members(responses)
@@ -125,7 +125,7 @@ func legalMultiRound() []*Fault {
 		withTwoUsers(newVariation("states-unprotected", "any requestState is accepted, because nothing depends on it", &refserver.Seams{
 			Protection: refserver.ProtectionSeams{AnyState: true},
 		})),
-		newVariation("contents-refused", "a retry whose input has a name that the server does not know gets -32602", refuseRetries(acceptsNamedContent, spec.CodeInvalidParams)),
+		newVariation("contents-refused", "a retry whose input has a name that the server does not know gets -32602", refuseRetries(acceptsNamedContent)),
 		newVariation("needs-sampling-later", "a call needs sampling once its input is complete, and gets -32021 from a client without it", needSamplingAfterInput()),
 		newVariationWithState("states-once", "each requestState is accepted only once", refuseUsedStates),
 		newVariation("errors-for-foreign-states", "a state that the server did not send gets an internal error", setErrorCode(func(o *refserver.Out) bool {
@@ -148,8 +148,9 @@ func isRetry(c *refserver.Call) bool {
 	return wire.At(c.Params, "/inputResponses") != nil || wire.At(c.Params, "/requestState") != nil
 }
 
-func refuseRetries(when func(c *refserver.Call) bool, code spec.Code) *refserver.Seams {
-	return refuseCalls("", func(c *refserver.Call) bool { return isRetry(c) && when(c) }, code, "This can't be retried")
+// refuseRetries refuses the retries for which when returns true with -32602.
+func refuseRetries(when func(c *refserver.Call) bool) *refserver.Seams {
+	return refuseCalls("", func(c *refserver.Call) bool { return isRetry(c) && when(c) }, spec.CodeInvalidParams, "This can't be retried")
 }
 
 // acceptsNamedContent reports whether a request has an input response whose content has a name.

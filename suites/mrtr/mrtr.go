@@ -149,12 +149,12 @@ func responseResult(r *client.Reply) []byte {
 	return r.Message.Result()
 }
 
-// findAskingRequests returns requests that require input, up to the given number, and ends the case
-// if there is none.
-func findAskingRequests(ctx context.Context, t *suite.T, c *client.Conversation, most int) []inputRequest {
+// findAskingRequests returns requests that require input, at most maxAsking, and ends the case if
+// there is none.
+func findAskingRequests(ctx context.Context, t *suite.T, c *client.Conversation) []inputRequest {
 	var out []inputRequest
 	for _, r := range likelyAskingRequests(t) {
-		if len(out) == most || ctx.Err() != nil || !c.Alive() {
+		if len(out) == maxAsking || ctx.Err() != nil || !c.Alive() {
 			break
 		}
 		a := inputRequest{Request: r, c: c}
@@ -171,7 +171,7 @@ func findAskingRequests(ctx context.Context, t *suite.T, c *client.Conversation,
 
 func retryRequests(ctx context.Context, t *suite.T) {
 	c := t.Start(ctx, acceptingClientOptions(t))
-	for _, a := range findAskingRequests(ctx, t, c, maxAsking) {
+	for _, a := range findAskingRequests(ctx, t, c) {
 		next, ok := a.begin(ctx)
 		if !ok || !a.send(ctx, next).Answered() {
 			continue

@@ -17,7 +17,7 @@ func retryAsOtherUser(ctx context.Context, t *suite.T) {
 	u := t.OtherUser(ctx, c)
 	defer u.Leave(ctx)
 	seen := false
-	for _, a := range findAskingRequests(ctx, t, c, maxAsking) {
+	for _, a := range findAskingRequests(ctx, t, c) {
 		next, ok := a.begin(ctx)
 		state, hasState := stateOf(next)
 		if !ok || !hasState {

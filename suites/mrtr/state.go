@@ -24,7 +24,7 @@ import (
 // requests whose retry with the server's own state completes.
 func changeState(ctx context.Context, t *suite.T) {
 	c := t.Start(ctx, acceptingClientOptions(t))
-	inputRequest := findAskingRequests(ctx, t, c, maxAsking)
+	inputRequest := findAskingRequests(ctx, t, c)
 	stated := 0
 	for i, a := range inputRequest {
 		next, ok := a.begin(ctx)
@@ -329,7 +329,7 @@ func retryElsewhere(ctx context.Context, t *suite.T) {
 	c := t.Start(ctx, acceptingClientOptions(t))
 	other := t.Start(ctx, acceptingClientOptions(t))
 	judged := false
-	for _, a := range findAskingRequests(ctx, t, c, maxAsking) {
+	for _, a := range findAskingRequests(ctx, t, c) {
 		next, ok := a.begin(ctx)
 		if !ok {
 			continue
@@ -370,7 +370,7 @@ const maxAbandoned = 12
 // input again. The server is fresh: no earlier case has left requests without a retry.
 func abandonRequests(ctx context.Context, t *suite.T) {
 	c := t.StartFresh(ctx, acceptingClientOptions(t))
-	asking := findAskingRequests(ctx, t, c, maxAsking)
+	asking := findAskingRequests(ctx, t, c)
 	for _, a := range asking {
 		if !sendAgain(ctx, t, a) {
 			return
