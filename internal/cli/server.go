@@ -65,8 +65,9 @@ func (f *serverFlags) takeTarget(c *cobra.Command, args []string) {
 	}
 }
 
-// replayArgs returns the arguments with which a replay command reaches the same
-// server in the same way.
+// replayArgs returns the arguments with which a replay command reaches the same server in the same
+// way. They are not nil, not even if the configuration file names everything: nil means that no
+// command does.
 func (f *serverFlags) replayArgs(t target.Target, policy inventory.Policy) []string {
 	words := t.Args()
 	if f.reference {
@@ -75,7 +76,7 @@ func (f *serverFlags) replayArgs(t target.Target, policy inventory.Policy) []str
 	if f.configured.server && f.configured.plain {
 		words = nil // the file names it again
 	}
-	return slices.Concat(f.configured.replayFlags(), f.replayFlags(policy), f.remote.replayFlags(), words)
+	return append([]string{}, slices.Concat(f.configured.replayFlags(), f.replayFlags(policy), f.remote.replayFlags(), words)...)
 }
 
 // replayFlags returns the flags for timeouts and for tool calls whose values differ from the
