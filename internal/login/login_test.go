@@ -118,7 +118,8 @@ func (w *world) serve(t *testing.T) (*http.Client, *url.URL) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &http.Client{Timeout: 10 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}, u
+	// The end of another test's server closes idle connections of the default transport.
+	return &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 10 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}, u
 }
 
 // respond sends the browser back.

@@ -27,7 +27,7 @@ func expired(t *testing.T, w *world) (*Login, Store, *http.Client) {
 	if err := s.Save(l); err != nil {
 		t.Fatal(err)
 	}
-	return l, s, &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return l, s, &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
 func TestRenewal(t *testing.T) {
