@@ -354,13 +354,13 @@ const (
 	maxShared  = 15 // requirements with findings
 )
 
-// printSweep prints the servers that have findings or no verdict, the broken ones first, the
-// findings and the totals. folder contains the results.
+// printSweep prints the servers that have findings or no verdict, without pending ones and the
+// broken ones first, the findings and the totals. folder contains the results.
 func (a *app) printSweep(w *sweep.Sweep, folder string) {
 	var rows []row
 	for _, r := range w.BySeverity() {
-		if r.Outcome == sweep.Kept && r.Counts.Warnings == 0 {
-			continue
+		if r.Outcome == sweep.Kept && r.Counts.Warnings == 0 || r.Outcome == sweep.Pending {
+			continue // the totals count pending servers
 		}
 		rows = append(rows, row{id: a.redactAndEscape(r.Name), short: string(r.Outcome), title: a.resultText(r)})
 	}
@@ -387,7 +387,11 @@ func (a *app) printSweep(w *sweep.Sweep, folder string) {
 		a.println(fmt.Sprintf("and findings for %s, in sweep.json", countWithNoun(more, "more requirement", "more requirements")))
 	}
 	a.println("")
-	a.println(fmt.Sprintf("%s: %s", countWithNoun(len(w.Servers), "server", "servers"), strings.Join(w.Outcomes(), " · ")))
+	if len(w.Servers) == 0 {
+		a.println("no server of the list is in this shard; --weights FILE, the sweep.json of an earlier sweep, balances the shards")
+	} else {
+		a.println(fmt.Sprintf("%s: %s", countWithNoun(len(w.Servers), "server", "servers"), strings.Join(w.Outcomes(), " · ")))
+	}
 	a.println("results: " + a.redactAndEscape(filepath.Join(folder, "index.html")) + " and sweep.json next to it")
 }
 
