@@ -114,6 +114,22 @@ func isRecording(r *verdict.Report) bool {
 	return r.Transport != "" && r.Stats.Servers == 0 && r.Stats.Cases == 0 && r.Incomplete == ""
 }
 
+// isBrokenBySDK reports whether all findings that fail a run as broken are known behaviour of the
+// server's SDK.
+func isBrokenBySDK(r *verdict.Report) bool {
+	bySDK := false
+	for i := range r.Findings {
+		switch f := &r.Findings[i]; {
+		case f.Outcome != verdict.Broken || f.Known != "":
+		case f.SDK == nil:
+			return false
+		default:
+			bySDK = true
+		}
+	}
+	return bySDK
+}
+
 // conclusion returns a sentence on what the run shows, which claims no more than was judged.
 func conclusion(r *verdict.Report) (string, color) {
 	subject := cmp.Or(serverName(r), "the server")
@@ -128,6 +144,9 @@ func conclusion(r *verdict.Report) (string, color) {
 		text = ": nothing could be judged"
 	case broken > 0:
 		text = ": " + countWithNoun(broken, "requirement") + " broken " + judgedExtent(r)
+		if isBrokenBySDK(r) {
+			text += ", as is known of its SDK (--accept-sdk-findings)"
+		}
 		if failed > 0 {
 			text += fmt.Sprintf("; mcp-conform itself failed on %d more", failed)
 		}
