@@ -57,16 +57,25 @@ func takeInventoryIn(t *testing.T, r spec.Revision, config Config, capabilities 
 		}
 		return 0
 	}
-	c, err := client.Open(t.Context(), stdio.InProcess("listed", serve), client.Options{Revision: r})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Handshake(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	c := connect(t, serve, r)
 	v = Take(t.Context(), c, config)
 	c.Close() // so that the server no longer appends to asked
 	return v, asked
+}
+
+// connect starts a server and returns a conversation that is ready for requests. It is closed at the
+// end of the test, or earlier by the caller.
+func connect(t *testing.T, serve stdio.Serve, r spec.Revision) *client.Conversation {
+	t.Helper()
+	c, err := client.Open(t.Context(), stdio.InProcess("test", serve), client.Options{Revision: r})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	if err := c.Handshake(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return c
 }
 
 // TestEmptyCursorIsFollowed checks that an empty cursor is one like any other since 2026-07-28.

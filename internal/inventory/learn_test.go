@@ -11,7 +11,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transport/stdio"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
@@ -80,13 +79,7 @@ func oneLine(text string) string { return strings.ReplaceAll(text, "\n", "") }
 
 func TestLearn(t *testing.T) {
 	var called []string
-	c, err := client.Open(t.Context(), stdio.InProcess("odd", oddServer(&called)), client.Options{Revision: spec.V20251125})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Handshake(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	c := connect(t, oddServer(&called), spec.V20251125)
 	v := Take(t.Context(), c, Config{Policy: CallAll})
 	if v.HasCall(Slow) {
 		t.Error("a slow tool is known before any was called")
@@ -148,21 +141,19 @@ func longServer(_ context.Context, in io.Reader, out, _ io.Writer, _ <-chan stri
 	return 0
 }
 
+// learnFrom returns what calls of all tools show of a server.
+func learnFrom(t *testing.T, serve stdio.Serve, revision spec.Revision) []Learned {
+	t.Helper()
+	c := connect(t, serve, revision)
+	return Take(t.Context(), c, Config{Policy: CallAll}).Learn(t.Context(), c)
+}
+
 // TestLearnLong checks that the calls which take longer than the limit are known to be long, the
 // one that ended with its duration, and that none of them counts as slow.
 func TestLearnLong(t *testing.T) {
 	t.Parallel()
-	c, err := client.Open(t.Context(), stdio.InProcess("long", longServer), client.Options{Revision: spec.V20251125})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	if err := c.Handshake(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	v := Take(t.Context(), c, Config{Policy: CallAll})
 	got := map[Role]map[string]bool{}
-	for _, l := range v.Learn(t.Context(), c) {
+	for _, l := range learnFrom(t, longServer, spec.V20251125) {
 		if got[l.Role] == nil {
 			got[l.Role] = map[string]bool{}
 		}
@@ -237,17 +228,8 @@ func statelessServer(_ context.Context, in io.Reader, out, _ io.Writer, _ <-chan
 // TestLearnStateless checks that in 2026-07-28, too, calls show which tools log and which change
 // something, though the server sends neither unless it is requested.
 func TestLearnStateless(t *testing.T) {
-	c, err := client.Open(t.Context(), stdio.InProcess("stateless", statelessServer), client.Options{Revision: spec.V20260728})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	if err := c.Handshake(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	v := Take(t.Context(), c, Config{Policy: CallAll})
 	got := map[Role]string{}
-	for _, l := range v.Learn(t.Context(), c) {
+	for _, l := range learnFrom(t, statelessServer, spec.V20260728) {
 		got[l.Role] += l.Tool + l.Resource
 	}
 	if diff := cmp.Diff(map[Role]string{ChangesTools: "a", Logging: "b", ChangesResource: "ca://1"}, got); diff != "" {
