@@ -48,7 +48,7 @@ var layers = []struct {
 	{"internal/oauth", nil},
 	// Tokens for the server under test, which the judge issues.
 	{"internal/issuer", nil},
-	// A service that the server under test calls, which the judge stands in for.
+	// A service that the server under test calls, which the judge imitates.
 	{"internal/upstream", nil},
 	{"internal/login", []string{"internal/oauth", "internal/transcript", "internal/wire"}},
 	{"internal/spec", []string{"fixtures"}},

@@ -61,7 +61,7 @@ func TestOwnFindingsComeBeforeThoseOfTheSDK(t *testing.T) {
 	}
 	for _, want := range []string{
 		"  sdk        known in typescript-sdk 1.25.0 to 1.32.2: It refuses tasks.\n             https://github.com/x/y/issues/1\n",
-		": 1 requirement broken in 2025-11-25 (2 judged), as is known of its SDK (--accept-sdk-findings), 1 with a warning · ",
+		": 1 requirement broken in 2025-11-25 (2 judged), because of its SDK (see --accept-sdk-findings), 1 with a warning · ",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing:\n%s", want, text)

@@ -145,7 +145,7 @@ func conclusion(r *verdict.Report) (string, color) {
 	case broken > 0:
 		text = ": " + countWithNoun(broken, "requirement") + " broken " + judgedExtent(r)
 		if isBrokenBySDK(r) {
-			text += ", as is known of its SDK (--accept-sdk-findings)"
+			text += ", because of its SDK (see --accept-sdk-findings)"
 		}
 		if failed > 0 {
 			text += fmt.Sprintf("; mcp-conform itself failed on %d more", failed)

@@ -41,8 +41,8 @@ func Cases() []suite.Case {
 			Title:    "Sends requests that require input, and their second rounds, with no capability or one declared",
 			Provokes: []string{"mrtr.only-declared-capabilities", "stateless.no-undeclared-capability", "stateless.missing-capability-error", "stateless.missing-capability-data"},
 			Reuses:   suite.ReuseNone,
-			// Its first requests declare no capabilities. Rules take those for the usual ones, and leave
-			// out the lists that later cases request with others.
+			// Its first requests declare no capabilities. To the rules that is what the client usually
+			// declares, so they would not judge the lists that later cases request.
 			SpoilsServer: true,
 			Run:          declareLess,
 		},
