@@ -15,7 +15,6 @@ import (
 type SentMessages struct {
 	last          *wire.Frame           // the last frame that the client sent
 	lastButPings  *transcript.Event     // the last frame before the server's output ended that is not a ping
-	outputEnded   bool                  // see lastButPings
 	notifications []*transcript.Message // those that are well formed
 	// illegal are the positions of frames that a receiver need not accept. A receiver may refuse
 	// such a frame with an error without an id. A server may also stop responding after it.
@@ -31,6 +30,8 @@ type SentMessages struct {
 	// unmatchedReplies maps the key of an id to the client's first response with that id that
 	// matched no request.
 	unmatchedReplies map[string]*transcript.Event
+
+	ending *Ending
 }
 
 // HasIllegal reports whether the client sent anything that a receiver need not accept.
@@ -86,9 +87,6 @@ func (s *SentMessages) noteFrame(e *transcript.Event) (sound bool) {
 		f = wire.Parse(e.Raw)
 	}
 	s.last = f
-	if !s.outputEnded && (len(f.Messages) != 1 || f.Messages[0].Method != spec.MethodPing) {
-		s.lastButPings = e
-	}
 	sound = len(f.Problems) == 0 && !e.Unterminated && !e.IsCut()
 	s.isIncomplete = s.isIncomplete || e.IsCut()
 	if !sound || !f.IsReadable() {
@@ -100,12 +98,17 @@ func (s *SentMessages) noteFrame(e *transcript.Event) (sound bool) {
 	return sound
 }
 
-// noteLegality records whether a receiver has to accept the frame of e.
+// noteLegality records whether a receiver has to accept the frame of e, and whether the frame is
+// anything but a ping.
 func (s *SentMessages) noteLegality(e *transcript.Event, legal bool) {
 	if !legal {
 		s.illegal = append(s.illegal, e.Seq)
 	}
-	if !legal || len(s.last.Messages) != 1 || s.last.Messages[0].Method != spec.MethodPing {
+	ping := len(s.last.Messages) == 1 && s.last.Messages[0].Method == spec.MethodPing
+	if !ping && !s.ending.OutputEnded {
+		s.lastButPings = e
+	}
+	if !legal || !ping {
 		s.hasMoreThanPings = true
 	}
 }

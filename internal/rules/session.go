@@ -34,6 +34,7 @@ func newSession(asked spec.Revision, t spec.Transport) *Session {
 	s.Negotiation.requested = asked
 	s.Versions = Versions{transport: t, requests: &s.Requests, negotiation: &s.Negotiation}
 	s.Disruptions.requests = &s.Requests
+	s.Sent.ending = &s.Ending
 	s.Waits = Waits{
 		transport: t, requests: &s.Requests, negotiation: &s.Negotiation, ending: &s.Ending, sent: &s.Sent, disruptions: &s.Disruptions,
 	}
@@ -54,7 +55,6 @@ func (s *Session) noteEvent(e *transcript.Event) {
 	case transcript.Received:
 		s.noteReceived(e)
 	case transcript.OutputClosed:
-		s.Sent.outputEnded = true
 		s.Waits.noteEnd(e)
 	case transcript.Flooded:
 		s.Waits.noteFlood(e)
