@@ -74,9 +74,9 @@ func reportUnanswered(s *Session, out *Reporter) {
 				At:          positionsOf(req.Event, s.Sent.lastButPings, req.overdue),
 			})
 		default:
-			seen, at := "no answer to "+describeRequest(req), positionsOf(req.Event)
+			seen, at := "no answer to "+DescribeRequest(req.Message), positionsOf(req.Event)
 			if other := s.inFlightWith(req); other != nil {
-				seen += ", with " + describeRequest(other) + " in flight"
+				seen += ", with " + DescribeRequest(other.Message) + " in flight"
 				at = positionsOf(req.Event, other.Event)
 			}
 			out.Report(verdict.Deviation{
@@ -130,9 +130,9 @@ func looksLike(a, b wire.ID) bool {
 	return err == nil && also == nil && m == n
 }
 
-// describeRequest returns the method and the id of a request.
-func describeRequest(req *Request) string {
-	return fmt.Sprintf("%s with id %s", excerpt(req.Message.Method), excerpt(req.Message.ID.Raw()))
+// DescribeRequest returns the method and the id of a request.
+func DescribeRequest(m *wire.Message) string {
+	return fmt.Sprintf("%s with id %s", excerpt(m.Method), excerpt(m.ID.Raw()))
 }
 
 // isSilent reports whether a response to the request was due and none came, not even with another
@@ -148,7 +148,7 @@ func describeEnd(s *Session, req *Request) string {
 	if s.Exited != nil {
 		how = "the server ended (" + excerpt(s.Exited.Detail) + ")"
 	}
-	text := how + " with no answer to " + describeRequest(req)
+	text := how + " with no answer to " + DescribeRequest(req.Message)
 	if last := s.Sent.lastButPings; last != nil && last != req.Event {
 		text += "; the client's last message other than pings was " + DescribeSent(last)
 	}
@@ -160,14 +160,14 @@ func DescribeSent(e *transcript.Event) string {
 	ms := e.Messages()
 	switch {
 	case len(ms) == 0:
-		return "no JSON-RPC message: " + excerpt(string(e.Raw))
+		return "no JSON-RPC message: " + excerpt(e.Raw)
 	case e.Frame.Batch:
 		return fmt.Sprintf("a batch of %d", len(ms))
 	}
 	m := &ms[0]
 	switch {
 	case m.Method != "" && m.ID.IsPresent():
-		return fmt.Sprintf("%s with id %s", excerpt(m.Method), excerpt(m.ID.Raw()))
+		return DescribeRequest(m)
 	case m.Method == spec.MethodCancelled:
 		return m.Method + " of request " + excerpt(m.ParamAt("/requestId"))
 	case m.Method != "":
@@ -193,7 +193,7 @@ func reportRepeated(s *Session, out *Reporter) {
 				Requirement: responseOnce,
 				Summary:     "The server answers a request more than once.",
 				Permitted:   "one response",
-				Seen:        fmt.Sprintf("response %d to %s with id %s", i+1, excerpt(req.Message.Method), excerpt(req.Message.ID.Raw())),
+				Seen:        fmt.Sprintf("response %d to %s", i+1, DescribeRequest(req.Message)),
 				At:          positionsOf(req.Event, req.Responses[0].Event, req.Responses[i].Event),
 			})
 		}

@@ -275,7 +275,7 @@ func serverTokens() rules.Fold {
 				Requirement: tokenUnique,
 				Summary:     "The server uses the same progressToken for two requests at once.",
 				Permitted:   "tokens that are unique over all active requests",
-				Seen:        fmt.Sprintf("%s with id %s has progressToken %s, like %s with id %s, which is still open", rules.Excerpt(q.Message.Method), rules.Excerpt(q.Message.ID.Raw()), rules.Excerpt(token.Raw()), rules.Excerpt(p.Message.Method), rules.Excerpt(p.Message.ID.Raw())),
+				Seen:        fmt.Sprintf("%s has progressToken %s, like %s, which is still open", rules.DescribeRequest(q.Message), rules.Excerpt(token.Raw()), rules.DescribeRequest(p.Message)),
 				At:          rules.PositionsOf(p.Event, q.Event),
 			})
 		},
