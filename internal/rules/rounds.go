@@ -3,6 +3,7 @@ package rules
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -54,6 +55,11 @@ func (r *Rounds) noteInputRequests(obs *Observation) []*Observation {
 		}
 	}
 	return out
+}
+
+// InputPointer returns the pointer to an entry of inputRequests in a message.
+func InputPointer(key string) string {
+	return "/result/inputRequests/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
 }
 
 // Of returns the latest round that req retries, or nil. A retry has the same method, and the same

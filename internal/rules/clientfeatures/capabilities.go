@@ -1,8 +1,6 @@
 package clientfeatures
 
 import (
-	"strings"
-
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
@@ -128,7 +126,7 @@ func pointerToParam(obs *rules.Observation, param string) string {
 	if obs.InputKey == nil {
 		return "/params/" + param
 	}
-	return "/result/inputRequests/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(*obs.InputKey) + "/params/" + param
+	return rules.InputPointer(*obs.InputKey) + "/params/" + param
 }
 
 // elicitationMode returns the mode of an elicitation; form is the default.

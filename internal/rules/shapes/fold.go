@@ -73,7 +73,7 @@ func startShape() rules.Fold {
 			violations := deduplicate(slices.Clone(x.violations)) // equal results share them
 			for key, input := range x.inputs {
 				var own []schema.Violation
-				own, violations = splitViolations(violations, inputPointer(key))
+				own, violations = splitViolations(violations, rules.InputPointer(key))
 				input.report(own, q, obs, counts, out)
 			}
 			x.topic.report(violations, q, obs, counts, out)
@@ -190,11 +190,6 @@ func (t *compiledTable) inputTopics(name string, obs *rules.Observation) map[str
 		}
 	}
 	return out
-}
-
-// inputPointer returns the pointer to an entry of inputRequests.
-func inputPointer(key string) string {
-	return "/result/inputRequests/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
 }
 
 // splitViolations returns the violations at or below a pointer, and the others.

@@ -2,7 +2,6 @@ package stateless
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/mcp-conform/mcp-conform/internal/headers"
 	"github.com/mcp-conform/mcp-conform/internal/rules"
@@ -95,7 +94,7 @@ func judgeInputRequest(key string, v []byte, obs *rules.Observation, out *rules.
 	_, members := wire.Members(v)
 	method, _ := wire.Text(members["method"])
 	d := deviationOf(inputKinds, obs)
-	d.Pointer = "/result/inputRequests/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
+	d.Pointer = rules.InputPointer(key)
 	d.Seen = fmt.Sprintf("the request %s under the key %s", rules.Excerpt(v), rules.Excerpt(wire.Quote(key)))
 	switch {
 	case capabilityOf(method) == "":
