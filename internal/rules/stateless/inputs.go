@@ -63,7 +63,7 @@ func judgeInputRequired(s *rules.Session, obs *rules.Observation, out *rules.Rep
 	if inputs.Kind() != '{' || len(names) == 0 {
 		return // the shape rules report an inputRequests that is not an object
 	}
-	if key, repeated := repeatedKey(obs); repeated {
+	if key, repeated := repeatedKey(names); repeated {
 		d.Requirement, d.Summary, d.Permitted = inputKeysUnique, "The server's inputRequests have a key twice.", "each key once"
 		d.Pointer, d.Seen = "/result/inputRequests", "the key "+rules.Excerpt(wire.Quote(key))+" twice"
 		out.Report(d)
@@ -75,9 +75,8 @@ func judgeInputRequired(s *rules.Session, obs *rules.Observation, out *rules.Rep
 	}
 }
 
-// repeatedKey returns the first key that inputRequests repeat, and whether there is one.
-func repeatedKey(obs *rules.Observation) (string, bool) {
-	names, _ := wire.Members(obs.Message.ResultAt("/inputRequests"))
+// repeatedKey returns the first name that occurs twice, and whether there is one.
+func repeatedKey(names []string) (string, bool) {
 	seen := map[string]bool{}
 	for _, name := range names {
 		if seen[name] {
