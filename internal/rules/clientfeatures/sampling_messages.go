@@ -13,7 +13,8 @@ type samplingMessage struct {
 	role    string
 	uses    []toolUse
 	results []toolResult
-	others  int // blocks of other types
+	others  int            // blocks of other types
+	raw     jsontext.Value // nil if the message is not from a request
 }
 
 // toolUse is a tool_use block, and toolResult is a tool_result block.
@@ -30,7 +31,9 @@ func samplingMessages(params jsontext.Value) []samplingMessage {
 	var out []samplingMessage
 	for _, m := range wire.Elements(wire.At(params, "/messages")) {
 		role, _ := wire.Text(wire.At(m, "/role"))
-		out = append(out, readContent(role, wire.At(m, "/content")))
+		parsed := readContent(role, wire.At(m, "/content"))
+		parsed.raw = m
+		out = append(out, parsed)
 	}
 	return out
 }

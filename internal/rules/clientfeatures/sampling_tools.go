@@ -3,7 +3,6 @@ package clientfeatures
 import (
 	"fmt"
 	"slices"
-	"strconv"
 
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/schema"
@@ -53,7 +52,7 @@ func toolRules() []rules.Rule {
 
 func judgeToolMessages(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	for i, m := range samplingMessages(obs.Message.Params()) {
-		d := verdict.Deviation{Seen: fmt.Sprintf("in /params/messages/%d: %s", i, rules.Excerpt(obs.Message.ParamAt("/messages/"+strconv.Itoa(i)))), At: rules.PositionsOf(obs.Event)}
+		d := verdict.Deviation{Seen: fmt.Sprintf("in /params/messages/%d: %s", i, rules.Excerpt(m.raw)), At: rules.PositionsOf(obs.Event)}
 		switch {
 		case len(m.results) > 0 && m.role == "user" && m.others+len(m.uses) > 0:
 			d.Requirement, d.Summary = resultsAlone, "The server mixes tool results with other content in one message."
