@@ -6,8 +6,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/mcp-conform/mcp-conform/internal/headers"
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/schema"
@@ -162,18 +160,21 @@ func topicOf(s *rules.Session, obs *rules.Observation) string {
 			return errorTopic
 		}
 		return ""
-	case (stringAt(obs.Message.Result(), "/resultType") == spec.ResultInputRequired || lacksInputType(s, obs.Message.Result())) && headers.RequiresNameHeader(obs.Request.Message.Method):
+	case headers.RequiresNameHeader(obs.Request.Message.Method) && requiresInput(s, obs.Message):
 		return inputTopic
 	default:
 		return obs.Request.Message.Method
 	}
 }
 
-// lacksInputType reports whether a result lacks nothing but its type to be one that requires input.
-// Another rule reports a missing type.
-func lacksInputType(s *rules.Session, result jsontext.Value) bool {
-	complete := hasMember(result, "content") || hasMember(result, "contents") || hasMember(result, "messages")
-	return s.Era() == spec.Stateless && !hasMember(result, "resultType") && wire.At(result, "/inputRequests").Kind() == '{' && !complete
+// requiresInput reports whether a result requires input, or lacks nothing but its type to require
+// it. Another rule reports a missing type.
+func requiresInput(s *rules.Session, m *wire.Message) bool {
+	if kind := m.ResultAt("/resultType"); kind != nil || s.Era() != spec.Stateless {
+		return stringAt(kind, "") == spec.ResultInputRequired
+	}
+	return m.ResultAt("/inputRequests").Kind() == '{' &&
+		m.ResultAt("/content") == nil && m.ResultAt("/contents") == nil && m.ResultAt("/messages") == nil
 }
 
 // inputTopics returns the topics of the entries of inputRequests, by key, in a message of the named
