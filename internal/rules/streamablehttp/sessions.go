@@ -125,7 +125,8 @@ func (s *sessions) endsSession(x *exchange) bool {
 	return ok && x.Response != nil && x.Response.Seq == when && x.Method() != "DELETE"
 }
 
-// describeInvisible returns a clause about the first character that is not visible ASCII.
+// describeInvisible returns a clause about the first character that is not visible ASCII, or "" if
+// there is none.
 func describeInvisible(id string) string {
 	for _, c := range id {
 		switch {
@@ -148,9 +149,9 @@ func judgeSessionIDs(v *view, out *rules.Reporter) {
 		}
 		id := x.ResponseHead().Get(sessionHeader)
 		d := verdict.Deviation{At: x.positions(), Seen: "the session id " + rules.Excerpt(strconv.Quote(id))}
-		if id == "" || strings.ContainsFunc(id, func(c rune) bool { return c < 0x21 || c > 0x7e }) {
+		if invisible := describeInvisible(id); id == "" || invisible != "" {
 			d.Requirement, d.Summary, d.Permitted = sessionCharset, "The server's session id has characters that are not visible ASCII.", "one or more characters of visible ASCII, from 0x21 to 0x7E"
-			d.Seen += describeInvisible(id)
+			d.Seen += invisible
 			if id == "" {
 				d.Weight, d.Summary, d.Seen = verdict.AtMostWarning, "The server's session id is empty.", "a header without a value"
 			}
