@@ -302,18 +302,26 @@ func (v *view) oddParams(x *exchange, req *rules.Request) []string {
 	name, _ := wire.Text(req.Message.ParamAt("/name"))
 	params, _ := v.s.Headers.ParamsOf(name)
 	for _, p := range params {
-		value := x.RequestHead().Get(headers.Param + p.Name)
-		argument := p.ValueIn(req.Message.ParamAt("/arguments"))
-		switch {
-		case argument == nil:
-		case headers.IsEncoded(value):
-			out = append(out, paramEncoded)
-		case argument.Kind() == '0' && value != string(argument):
-			out = append(out, paramNumeric)
+		value, argument := x.RequestHead().Get(headers.Param+p.Name), p.ValueIn(req.Message.ParamAt("/arguments"))
+		if odd := oddParam(value, argument); odd != "" {
+			out = append(out, odd)
 		}
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
+}
+
+// oddParam returns the requirement on the form of an argument's header if that form is unusual, or
+// "". The argument is nil if no header should mirror it.
+func oddParam(value string, argument jsontext.Value) string {
+	switch {
+	case argument == nil:
+	case headers.IsEncoded(value):
+		return paramEncoded
+	case argument.Kind() == '0' && value != string(argument):
+		return paramNumeric
+	}
+	return ""
 }
 
 // oddFormRefused has the summary of the refusal of each unusual form.
@@ -365,16 +373,13 @@ func (v *view) judgeMatchingHeaders(x *exchange, req *rules.Request, out *rules.
 }
 
 // describeOddParam makes a deviation about an unusual form of an argument's header show the header
-// and the argument.
+// and the argument. It leaves other deviations as they are.
 func (v *view) describeOddParam(d *verdict.Deviation, x *exchange, req *rules.Request) {
-	if d.Requirement != paramNumeric && d.Requirement != paramEncoded {
-		return
-	}
 	name, _ := wire.Text(req.Message.ParamAt("/name"))
 	params, _ := v.s.Headers.ParamsOf(name)
 	for _, p := range params {
 		value, argument := x.RequestHead().Get(headers.Param+p.Name), p.ValueIn(req.Message.ParamAt("/arguments"))
-		if argument == nil || d.Requirement == paramNumeric && (argument.Kind() != '0' || value == string(argument)) || d.Requirement == paramEncoded && !headers.IsEncoded(value) {
+		if oddParam(value, argument) != d.Requirement {
 			continue
 		}
 		d.Header = headers.Param + p.Name
