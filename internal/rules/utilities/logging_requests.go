@@ -54,8 +54,8 @@ type requestLogs struct {
 // a log message for req does not show that the server keeps the level of withLevel, because the
 // server may ignore levels.
 func (l *requestLogs) isControlled(req, withLevel *rules.Request) bool {
-	at, ok := l.quiet[callKey(req)]
-	return ok && at < withLevel.Event.Seq
+	at := l.quiet[callKey(req)]
+	return at > 0 && at < withLevel.Event.Seq
 }
 
 // callKey returns a string that is the same for requests with the same method and name.
@@ -69,8 +69,10 @@ func (l *requestLogs) noteResponse(s *rules.Session, obs *rules.Observation, out
 		return
 	}
 	out.MarkObserved(logSilent)
-	if _, ok := l.quiet[callKey(obs.Request)]; !ok && l.last < obs.Request.Event.Seq {
-		l.quiet[callKey(obs.Request)] = obs.Event.Seq
+	if l.last < obs.Request.Event.Seq {
+		if key := callKey(obs.Request); l.quiet[key] == 0 {
+			l.quiet[key] = obs.Event.Seq
+		}
 	}
 	if l.last > 0 && newestWithLogLevel(s, func(req *rules.Request) bool { return req.RespondedBefore(obs.Request.Event.Seq) }) != nil {
 		out.MarkObserved(logNoCarry)
