@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
@@ -251,6 +252,20 @@ func TestErrorCodeOfMessages(t *testing.T) {
 		m := Parse([]byte(c.in)).Messages[0]
 		if code, ok := m.ErrorCode(); code != c.code || ok != c.ok {
 			t.Errorf("ErrorCode of %s = %d, %v", c.in, code, ok)
+		}
+	}
+}
+
+func TestCanonical(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"b": 1.0, "a":[ "\u0062" ]}`: `{"a":["b"],"b":1}`,
+		`{"a":1, "a":2}`:               `{"a":1, "a":2}`,
+		`{"a":`:                        `{"a":`,
+		``:                             ``,
+	} {
+		v := jsontext.Value(text)
+		if got := Canonical(v); got != want || string(v) != text {
+			t.Errorf("Canonical(%s) = %s, want %s; the value is then %s", text, got, want, v)
 		}
 	}
 }

@@ -209,6 +209,16 @@ func Object(names []string, members map[string]jsontext.Value) []byte {
 	return append(out, '}')
 }
 
+// Canonical returns v in canonical form (RFC 8785), in which equal values are equal strings. It
+// returns v itself if v has no such form, because a name is repeated in it or it is not valid.
+func Canonical(v jsontext.Value) string {
+	c := v.Clone()
+	if c.Canonicalize() != nil {
+		return string(v)
+	}
+	return string(c)
+}
+
 // Elements returns the raw elements of array v, or nil if v is empty or not an array.
 func Elements(v jsontext.Value) []jsontext.Value {
 	var out []jsontext.Value

@@ -145,17 +145,8 @@ func isOffered(field, value jsontext.Value) bool {
 			offered = append(offered, wire.At(choice, "/const"))
 		}
 	}
-	same := func(v jsontext.Value) bool { return v != nil && canonical(v) == canonical(value) }
+	same := func(v jsontext.Value) bool { return v != nil && wire.Canonical(v) == wire.Canonical(value) }
 	return value.Kind() == 't' || value.Kind() == 'f' || slices.ContainsFunc(offered, same)
-}
-
-// canonical returns the canonical form of a value, so that equal values are equal strings.
-func canonical(v jsontext.Value) string {
-	out := slices.Clone(v)
-	if out.Canonicalize() != nil {
-		return string(v)
-	}
-	return string(out)
 }
 
 // stateLife is the minimum time for which a server has to accept its own requestState.
@@ -267,7 +258,7 @@ func requiredResponses(round *rules.Round, req *rules.Request) []string {
 	_, values := wire.Members(req.Message.ParamAt("/inputResponses"))
 	for key, asked := range round.Inputs {
 		if values[key] != nil {
-			out = append(out, asked.Message.Method+" "+canonical(values[key]))
+			out = append(out, asked.Message.Method+" "+wire.Canonical(values[key]))
 		}
 	}
 	slices.Sort(out)

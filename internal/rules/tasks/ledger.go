@@ -282,9 +282,5 @@ func canonicalJSON(v jsontext.Value) string {
 	if v == nil {
 		return "{}"
 	}
-	w := v.Clone()
-	if w.Canonicalize() != nil {
-		return string(v)
-	}
-	return string(w)
+	return wire.Canonical(v)
 }
