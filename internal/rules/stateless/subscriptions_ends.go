@@ -2,6 +2,7 @@ package stateless
 
 import (
 	"slices"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -300,6 +301,10 @@ func (sub *subscription) judgeFinalResult(out *rules.Reporter) {
 	}
 	out.Report(d)
 }
+
+// tooEarly is the time after the acknowledgement within which the end of a subscription is too
+// early.
+const tooEarly = time.Second
 
 // judgeDuration judges an end soon after the acknowledgement, without a reason from the client.
 // A server that has agreed to deliver nothing has a reason.
