@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -95,10 +94,20 @@ func (r *Rounds) Of(req *Request) *Round {
 // RequiredUndeclared reports whether a repeat of req that does not declare the capability required
 // input of the given method.
 func (r *Rounds) RequiredUndeclared(req *Request, method, capability string) bool {
-	return slices.ContainsFunc(r.all, func(round *Round) bool {
-		required := func(in *transcript.Request) bool { return in.Message.Method == method }
-		return round.Request.IsRepeatOf(req) && !round.Request.Declares(capability) && slices.ContainsFunc(slices.Collect(maps.Values(round.Inputs)), required)
-	})
+	if r.negotiation.Era() == spec.Handshake {
+		return false
+	}
+	for _, round := range r.all {
+		if round.Request.Declares(capability) || !round.Request.IsRepeatOf(req) {
+			continue
+		}
+		for _, in := range round.Inputs {
+			if in.Message.Method == method {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // inputReplies returns the client's responses in the inputResponses of a retry, in the order in

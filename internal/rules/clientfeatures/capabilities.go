@@ -161,7 +161,7 @@ func judgeMode(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 		out.MarkObserved(modeDeclared)
 		return
 	}
-	if s.Era() == spec.Stateless && s.Rounds.RequiredUndeclared(obs.Request, spec.MethodElicit, "elicitation") {
+	if s.Rounds.RequiredUndeclared(obs.Request, spec.MethodElicit, "elicitation") {
 		out.MarkReportedElsewhere(modeDeclared) // the server elicits whatever the client declares
 		return
 	}
@@ -226,7 +226,7 @@ func judgeSamplingTools(s *rules.Session, obs *rules.Observation, out *rules.Rep
 		if choice {
 			out.MarkObserved(toolChoiceDeclared)
 		}
-	case s.Era() == spec.Stateless && s.Rounds.RequiredUndeclared(obs.Request, spec.MethodSampling, "sampling"):
+	case s.Rounds.RequiredUndeclared(obs.Request, spec.MethodSampling, "sampling"):
 		out.MarkReportedElsewhere(toolsDeclared) // the server uses sampling whatever the client declares
 		out.MarkReportedElsewhere(toolChoiceDeclared)
 	case offered:
