@@ -211,7 +211,7 @@ func (f *subscriptions) subscriptionOf(s *rules.Session, obs *rules.Observation)
 	return nil, false
 }
 
-// showWrongID makes a deviation show the subscriptionId of a message; The argument within is the
+// showWrongID makes a deviation show the subscriptionId of a message. The argument within is the
 // pointer to the message's params or result, and right is the id of the request.
 func showWrongID(d *verdict.Deviation, id, right wire.ID, within string) {
 	d.Seen, d.Pointer = "the subscriptionId "+rules.Excerpt(id.Raw())+" for the request with the id "+rules.Excerpt(right.Raw()), within+spec.MetaPointer(spec.MetaSubscriptionID)
