@@ -102,13 +102,21 @@ const minMasked = 3
 func normalize(params jsontext.Value, text string) string {
 	var v any
 	if json.Unmarshal(params, &v) == nil {
-		for _, s := range stringsIn(v) {
-			if len(s) >= minMasked {
-				text = strings.ReplaceAll(text, s, "…")
-			}
-		}
+		text = Mask(text, stringsIn(v), minMasked, "…")
 	}
 	return maskNumbers(text)
+}
+
+// Mask returns text with mask in place of each of the quoted strings that has at least shortest
+// bytes. It sorts the strings, the longest first, because one may contain another.
+func Mask(text string, quoted []string, shortest int, mask string) string {
+	slices.SortFunc(quoted, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), strings.Compare(a, b)) })
+	for _, s := range quoted {
+		if len(s) >= shortest {
+			text = strings.ReplaceAll(text, s, mask)
+		}
+	}
+	return text
 }
 
 // maskNumbers replaces each run of digits with #.
@@ -128,7 +136,7 @@ func maskNumbers(text string) string {
 	return b.String()
 }
 
-// stringsIn returns all strings in a value, the longest first.
+// stringsIn returns all strings in a value, in any order.
 func stringsIn(v any) []string {
 	var out []string
 	switch v := v.(type) {
@@ -143,7 +151,6 @@ func stringsIn(v any) []string {
 			out = append(out, stringsIn(e)...)
 		}
 	}
-	slices.SortFunc(out, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), strings.Compare(a, b)) })
 	return out
 }
 

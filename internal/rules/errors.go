@@ -1,14 +1,13 @@
 package rules
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/mcp-conform/mcp-conform/internal/control"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
@@ -136,12 +135,7 @@ func withoutQuotes(text string, req *Request) string {
 		return text
 	}
 	const shortest = 20 // a shorter string may be in the text by chance
-	quoted := slices.DeleteFunc(append(stringsIn(req.Message.Params()), req.Message.Method), func(s string) bool { return len(s) < shortest })
-	slices.SortFunc(quoted, func(a, b string) int { return cmp.Or(len(b)-len(a), cmp.Compare(a, b)) }) // one may contain another
-	for _, s := range quoted {
-		text = strings.ReplaceAll(text, s, "")
-	}
-	return text
+	return control.Mask(text, append(stringsIn(req.Message.Params()), req.Message.Method), shortest, "")
 }
 
 // stringsIn returns all strings in a value, in any order.
