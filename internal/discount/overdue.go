@@ -63,11 +63,11 @@ func (o overdues) observe(c Conversation) {
 			f.waited = max(f.waited, at.At-r.Event.At)
 			f.responseEnded = f.responseEnded || r.Exchange != nil && r.Exchange.End != nil && r.Exchange.End.Seq < at.Seq
 		}
-		f.judged = f.judged || isAnsweredByOtherType(c.Events, r.Message.ID)
 		for _, m := range r.Responses {
 			late := cancelled != nil && cancelled.Seq < m.Event.Seq
 			f.answeredInTime, f.answeredLate = f.answeredInTime || !late, f.answeredLate || late
 		}
+		f.judged = f.judged || !f.answeredInTime && isAnsweredByOtherType(c.Events, r.Message.ID)
 	}
 }
 
