@@ -160,7 +160,7 @@ func (v *Inventory) usableFixtures(role Role) []usableFixture {
 // BarredTools returns the tools that are known to play the role, but that the policy
 // does not allow to be called. It omits tools that the user excluded by name.
 func (v *Inventory) BarredTools(role Role) []string {
-	if role == Long { // it stands in for Slow
+	if role == Long { // no tool is known to take long: a known one is Slow, however long it takes
 		role = Slow
 	}
 	var out []string
