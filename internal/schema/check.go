@@ -196,9 +196,10 @@ func (c *checker) addMissing(m *member) {
 // its value.
 func (c *checker) addMissingMember(name, permitted string) {
 	c.path = append(c.path, step{name: name})
+	before := len(c.out)
 	c.addOfficialViolation(Missing, permitted, "a missing member")
-	if n := len(c.out); n > 0 && c.out[n-1].Kind == Missing && c.out[n-1].Pointer == c.pointer() {
-		c.out[n-1].Member = name
+	if len(c.out) > before {
+		c.out[before].Member = name
 	}
 	c.path = c.path[:len(c.path)-1]
 }

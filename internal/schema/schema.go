@@ -8,8 +8,7 @@
 package schema
 
 import (
-	"path"
-	"strings"
+	"cmp"
 	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -95,15 +94,12 @@ func (f Violation) String() string {
 // If a member is missing, both texts have its name.
 func (f Violation) Describe(at string) (permitted, seen string) {
 	pointer := at + f.Pointer
-	parent, name := path.Split(pointer)
-	name = strings.NewReplacer("~1", "/", "~0", "~").Replace(name)
-	switch parent = strings.TrimSuffix(parent, "/"); {
+	switch {
 	case pointer == "":
 		return f.Permitted, f.Seen
-	case f.Kind == Missing && parent == "":
-		return name + ": " + f.Permitted, "no " + name + " in the message"
-	case f.Kind == Missing:
-		return name + ": " + f.Permitted, "no " + name + " in " + parent
+	case f.Member != "":
+		parent := cmp.Or(string(jsontext.Pointer(pointer).Parent()), "the message")
+		return f.Member + ": " + f.Permitted, "no " + f.Member + " in " + parent
 	case f.Kind == NotDialect: // Seen names a place within the value
 		return f.Permitted, f.Seen + " in " + pointer
 	}

@@ -121,6 +121,24 @@ func TestViolations(t *testing.T) {
 	}
 }
 
+// TestDescribe checks that the texts name a missing member, and that they name the place of an
+// object that lacks one of several members.
+func TestDescribe(t *testing.T) {
+	for name, c := range map[string]struct{ asked, result, permitted, seen string }{
+		"a missing member":          {spec.MethodResourcesRead, `{"contents":[{"text":""}]}`, "uri: a string", "no uri in /result/contents/0"},
+		"one of several is missing": {spec.MethodResourcesRead, `{"contents":[{"uri":"a:b"}]}`, "an object with text or blob", `{"uri":"a:b"} at /result/contents/0`},
+		"a wrong value":             {spec.MethodToolsList, `{"tools":1}`, "an array", "1 at /result/tools"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := wire.Parse([]byte(`{"jsonrpc":"2.0","id":1,"result":` + c.result + `}`)).Messages[0]
+			permitted, seen := For(spec.V20250618).CheckMessage(&m, c.asked)[0].Describe("")
+			if diff := cmp.Diff([]string{c.permitted, c.seen}, []string{permitted, seen}); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", c.result, diff)
+			}
+		})
+	}
+}
+
 func TestForAnyRevision(t *testing.T) {
 	for asked, want := range map[spec.Revision]spec.Revision{
 		"": spec.V20241105, "2024-10-07": spec.V20241105, spec.V20250618: spec.V20250618, "2025-12-01": spec.V20251125, "2030-01-01": spec.V20260728,
