@@ -3,6 +3,7 @@
 package ping
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -114,34 +115,17 @@ const mostInFlight = 3
 // why there is no response to that message. It leaves out requests that the client no longer waited
 // for.
 func requestsInFlight(c *client.Conversation, sent *transcript.Event) (names []string, at []int) {
-	type request struct {
-		name string
-		id   wire.ID
-		by   transcript.Kind
-		at   int
+	isAwaited := func(r *transcript.Request) bool {
+		return r.InFlight(sent.Seq) && !slices.ContainsFunc(c.Record.From(r.Event.Seq), func(e *transcript.Event) bool {
+			return e.Kind == transcript.GaveUp && e.Of == r.Event.Seq && e.Seq < sent.Seq
+		})
 	}
-	var open []request
-	for _, e := range c.Record.From(0) {
-		if e.Seq >= sent.Seq {
-			break
-		}
-		if e.Kind == transcript.GaveUp {
-			open = slices.DeleteFunc(open, func(r request) bool { return r.at == e.Of })
-		}
-		if e.Kind != transcript.Sent && e.Kind != transcript.Received {
-			continue
-		}
-		for _, m := range e.Messages() {
-			switch m.Kind {
-			case wire.Request:
-				open = append(open, request{fmt.Sprintf("%s with id %s", wire.Excerpt(m.Method, 80), wire.Excerpt(m.ID.Raw(), 80)), m.ID, e.Kind, e.Seq})
-			case wire.Response:
-				open = slices.DeleteFunc(open, func(r request) bool { return r.by != e.Kind && r.id.Same(m.ID) })
-			}
-		}
-	}
+	d := c.Record.Dialogue()
+	open := slices.DeleteFunc(slices.Concat(d.Requests(), d.ServerRequests()), func(r *transcript.Request) bool { return !isAwaited(r) })
+	slices.SortStableFunc(open, func(a, b *transcript.Request) int { return cmp.Compare(a.Event.Seq, b.Event.Seq) })
 	for _, r := range open[max(0, len(open)-mostInFlight):] {
-		names, at = append(names, r.name), append(at, r.at)
+		names = append(names, fmt.Sprintf("%s with id %s", wire.Excerpt(r.Message.Method, 80), wire.Excerpt(r.Message.ID.Raw(), 80)))
+		at = append(at, r.Event.Seq)
 	}
 	return names, at
 }
