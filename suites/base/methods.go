@@ -77,14 +77,9 @@ func unknownMethodCase() suite.Case {
 // either. If such a server serves the list before and after the unknown methods, it does not refuse
 // all requests for another reason.
 func servedList(ctx context.Context, t *suite.T, c *client.Conversation) string {
-	for _, list := range []struct{ capability, method string }{
-		{"tools", spec.MethodToolsList}, {"prompts", spec.MethodPromptsList}, {"resources", spec.MethodResourcesList},
-	} {
-		if !c.Server().Declares(list.capability) || t.Inventory.Incomplete[list.method] == inventory.NoResult {
-			continue
-		}
-		if r := c.Do(ctx, list.method, nil); r.Succeeded() {
-			return list.method
+	for _, method := range t.DeclaredLists() {
+		if t.Inventory.Incomplete[method] != inventory.NoResult && c.Do(ctx, method, nil).Succeeded() {
+			return method
 		}
 	}
 	return ""
