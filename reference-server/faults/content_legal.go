@@ -62,7 +62,7 @@ func legalShapes() []*Fault {
 				p["arguments"] = []any{}
 			}
 		})),
-		newVariation("free-names", "the name of a tool contains arbitrary characters", renameTool("fail", "fail (always), échoue/!")).inRevisions(olderRevisions()...),
+		newVariation("free-names", "the name of a tool contains arbitrary characters", renameListedTool("fail", "fail (always), échoue/!")).inRevisions(olderRevisions()...),
 		newVariation("deep-meta", "_meta is nested 100 levels deep", EditResult("", editMember("_meta", setValue("com.example/deep", rawJSON(strings.Repeat(`[{"a":`, 50)+"null"+strings.Repeat("}]", 50)))))),
 
 		newVariation("ahead-2024-11-05", "members that only later revisions define have values that those revisions do not permit", combineSeams(addLaterMembers(
@@ -224,18 +224,6 @@ func addLaterMembers(names ...string) *refserver.Seams {
 
 // removeCursors removes nextCursor from all results.
 func removeCursors() *refserver.Seams { return EditResult("", omitMembers("nextCursor")) }
-
-// renameTool renames a tool in tools/list and tools/call.
-func renameTool(name, other string) *refserver.Seams {
-	return combineSeams(editTool(name, setValue("name", other)), WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
-		if asked, _ := wire.Text(wire.At(c.Params, "/name")); asked == other {
-			_, p := wire.Members(c.Params)
-			p["name"] = wire.Quote(name)
-			c.Params = wire.JSON(p)
-		}
-		return next(c)
-	}))
-}
 
 // mapURIs gives resources other URIs in lists, results and updates, and accepts the other URIs in
 // requests.

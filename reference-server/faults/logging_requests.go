@@ -18,7 +18,7 @@ func requestLoggingFaults() []*Fault {
 	return []*Fault{
 		newFault("logging.capability.declared/requests", "a tool sends log messages on request although logging is not declared", withholdCapabilities("logging")).inRevisions(spec.StatelessRevisions()...),
 		newFault("logging.capability.declared/unknown-tools", "tools whose names no client knows send log messages on request although logging is not declared", combineSeams(
-			withholdCapabilities("logging"), renameTool("log", "note"), renameTool("test_tool_with_logging", "note_twice"), renameTool("test_logging_tool", "note_once"),
+			withholdCapabilities("logging"), renameListedTool("log", "note"), renameListedTool("test_tool_with_logging", "note_twice"), renameListedTool("test_logging_tool", "note_once"),
 		)).inRevisions(spec.StatelessRevisions()...),
 
 		newFault(silent+"tool", "a tool logs although the call has no log level", replaceRequestLevel(func(level string) string { return replaceIfEqual(level, "", "debug") })),
