@@ -134,6 +134,11 @@ func legalMultiRound() []*Fault {
 	)
 }
 
+// requiresInput reports whether a result requires input.
+func requiresInput(result any) bool {
+	return bytes.Contains(wire.JSON(result), []byte(`"input_required"`))
+}
+
 // editInputRequired edits the results of calls that require input.
 func editInputRequired(e edit) *refserver.Seams {
 	var all []*refserver.Seams
@@ -169,7 +174,7 @@ func acceptsNamedContent(c *refserver.Call) bool {
 func needSamplingAfterInput() *refserver.Seams {
 	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		result, err := next(c)
-		if err != nil || !isRetry(c) || c.ClientDeclared("sampling") || bytes.Contains(wire.JSON(result), []byte(`"input_required"`)) {
+		if err != nil || !isRetry(c) || c.ClientDeclared("sampling") || requiresInput(result) {
 			return result, err
 		}
 		return nil, &refserver.Error{
@@ -279,7 +284,7 @@ func countOpenRounds() *refserver.Seams {
 			return next(c)
 		}
 		result, err := next(c)
-		if err != nil || !bytes.Contains(wire.JSON(result), []byte(`"input_required"`)) {
+		if err != nil || !requiresInput(result) {
 			return result, err
 		}
 		if open.Add(1) > 5 {
@@ -299,7 +304,7 @@ func refuseWhilePending() *refserver.Seams {
 		}
 		pending.Delete(name)
 		result, err := next(c)
-		if err == nil && bytes.Contains(wire.JSON(result), []byte(`"input_required"`)) {
+		if err == nil && requiresInput(result) {
 			pending.Store(name, true)
 		}
 		return result, err
@@ -368,7 +373,7 @@ func askOnceMore() *refserver.Seams {
 			return result, nil
 		}
 		result, err := next(c)
-		if err != nil || state == "" || bytes.Contains(wire.JSON(result), []byte(`"input_required"`)) {
+		if err != nil || state == "" || requiresInput(result) {
 			return result, err
 		}
 		again := "again-" + string(wire.JSON(n.Add(1)))
