@@ -270,23 +270,20 @@ func (r *confirmation) retryUnit(ctx context.Context, u *unit) {
 	}
 }
 
-// canRunTwice reports whether two copies of the server can run at once. The first call tries it.
+// canRunTwice reports whether two copies of the server can run at once. The first call tries it,
+// unless the probe has shown that they cannot.
 func (r *confirmation) canRunTwice(ctx context.Context, rev spec.Revision) bool {
 	r.tryTwice.Do(func() {
-		first, err := r.s.dial(ctx, r.s.o.clientOptions(rev))
-		if err != nil {
+		if r.s.gate.isSingle {
 			return
 		}
-		defer r.s.discard(first)
-		if !first.Greet(ctx).Answered() {
-			return
-		}
-		second, err := r.s.dial(ctx, r.s.o.clientOptions(rev))
-		if err != nil {
-			return
-		}
-		defer r.s.discard(second)
-		r.runTwice = second.Greet(ctx).Answered() && first.Alive()
+		pass := r.s.gate.enter(false, len(r.plan.units)) // no copy may run next to an exclusive unit
+		defer pass.leave()
+		defer pass.finishWork()
+		p := newProber(r.s)
+		first := p.openRevision(ctx, rev, r.s.restartTimeout(), nil)
+		r.runTwice = !first.isUnanswered() && p.whyNoSecondCopy(ctx, first) == "" && ctx.Err() == nil
+		r.s.endProbed(first)
 	})
 	return r.runTwice
 }
