@@ -130,11 +130,10 @@ func (c *Conversation) do(ctx context.Context, w *wait, frame []byte) *Reply {
 		from, began, limit := c.Record.Len(), c.Record.Elapsed(), w.limitFor(c)
 		r := c.sendAndAwait(ctx, limit, w.id, frame)
 		if errors.Is(r.Err, ErrUnanswered) && c.Record.Elapsed()-began >= limit { // if the wait was shorter, no response can come any more
-			r = c.awaitSlow(ctx, from, w.id, frame)
+			r = c.awaitAgain(ctx, from, w.id, frame, MayIgnore)
 		}
 		if more := w.longer - (c.Record.Elapsed() - began); errors.Is(r.Err, ErrUnanswered) && more > 0 && c.progressSince(from) >= 2 {
-			r = c.AwaitResponse(ctx, from, w.id, Within(more))
-			r.Sent = c.sentEvent(from, frame)
+			r = c.awaitAgain(ctx, from, w.id, frame, Within(more))
 		}
 		if errors.Is(r.Err, ErrUnanswered) {
 			_ = c.Cancel(ctx, w.id, transcript.OverdueReason)
@@ -163,11 +162,10 @@ func (c *Conversation) progressSince(from int) int {
 	return n
 }
 
-// awaitSlow continues the wait for the response to a request with the option Within: until the
-// server has responded to a later request, and for the grace after that (see graceAfter). This
-// gives a server that is slow in all its responses the time that it needs.
-func (c *Conversation) awaitSlow(ctx context.Context, from int, id wire.ID, frame []byte) *Reply {
-	r := c.AwaitResponse(ctx, from, id, MayIgnore)
+// awaitAgain continues the wait for the response to a request, with the option that limits it. With
+// MayIgnore, a server that is slow in all its responses gets the time that it needs.
+func (c *Conversation) awaitAgain(ctx context.Context, from int, id wire.ID, frame []byte, limit Option) *Reply {
+	r := c.AwaitResponse(ctx, from, id, limit)
 	r.Sent = c.sentEvent(from, frame) // exchange does not set Sent if only the response to the POST was late
 	return r
 }
