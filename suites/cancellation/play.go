@@ -14,29 +14,27 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// frameMaker returns the bytes of the nth request of a race.
-type frameMaker func(id wire.ID, n int) []byte
+// raceRequests describes the requests of a race.
+type raceRequests struct {
+	makeFrame func(id wire.ID, n int) []byte // returns the bytes of the nth request
+	runs      bool                           // the requests report progress while they run
+	takes     time.Duration                  // how long each request takes, if that is long and known
+}
 
 // raceRun is one run of a race.
 type raceRun struct {
-	ctx       context.Context
-	c         *client.Conversation
-	makeFrame frameMaker
-	random    *rand.Rand
-	rounds    int
-	runs      bool          // the requests report progress while they run
-	cancels   bool          // false for a run without the cancellations
-	takes     time.Duration // how long each request takes, if that is long and known
+	raceRequests
+
+	ctx     context.Context
+	c       *client.Conversation
+	random  *rand.Rand
+	rounds  int
+	cancels bool // false for a run without the cancellations
 
 	from   int
 	frames [][]byte
 	asked  []*raceRequest
 	raced  bool // something was cancelled
-}
-
-// running describes requests that report progress while they run.
-type running struct {
-	takes time.Duration // how long each takes, if that is long and known
 }
 
 // raceRequest is a request in a race.
@@ -53,8 +51,8 @@ const (
 	maxConcurrentHTTP = 12
 )
 
-func newRaceRun(ctx context.Context, c *client.Conversation, ask frameMaker) *raceRun {
-	p := &raceRun{ctx: ctx, c: c, makeFrame: ask, random: rand.New(rand.NewPCG(1, 1)), rounds: rounds, cancels: true, from: c.Record.Len()}
+func newRaceRun(ctx context.Context, c *client.Conversation, ask raceRequests) *raceRun {
+	p := &raceRun{raceRequests: ask, ctx: ctx, c: c, random: rand.New(rand.NewPCG(1, 1)), rounds: rounds, cancels: true, from: c.Record.Len()}
 	if c.Web() != nil {
 		p.rounds = roundsHTTP
 	}
@@ -169,16 +167,12 @@ func (p *raceRun) firstNotPermitted(r race) *raceRequest {
 	return nil
 }
 
-// run runs the race and judges it. It returns the conversation with which to continue. Callers pass
-// any value as tool if the requests report progress while they run.
-func (r race) run(ctx context.Context, t *suite.T, c *client.Conversation, ask frameMaker, tool ...running) *client.Conversation {
+// run runs the race and judges it. It returns the conversation with which to continue.
+func (r race) run(ctx context.Context, t *suite.T, c *client.Conversation, ask raceRequests) *client.Conversation {
 	if r.ordered && t.Transport != spec.Stdio {
 		return c
 	}
 	p := newRaceRun(ctx, c, ask)
-	if len(tool) > 0 {
-		p.runs, p.takes = true, tool[0].takes
-	}
 	r.steps(p)
 	if next := conversationAfter(ctx, t, c); next != c {
 		return next // the server has ended, which rules report
@@ -224,8 +218,8 @@ func (r race) run(ctx context.Context, t *suite.T, c *client.Conversation, ask f
 // of the rerun gets a response other than an overload error, while the request e of the first run
 // still has none after twice the time of the rerun, although the server is alive.
 func (r race) rerunUncancelled(ctx context.Context, c *client.Conversation, with *raceRun, e *raceRequest) bool {
-	p := newRaceRun(ctx, c, with.makeFrame)
-	p.cancels, p.runs, p.takes = false, with.runs, with.takes
+	p := newRaceRun(ctx, c, with.raceRequests)
+	p.cancels = false
 	began := time.Now()
 	r.steps(p)
 	for _, e := range p.asked {

@@ -211,12 +211,12 @@ func runQuickRaces(ctx context.Context, t *suite.T) {
 
 // harmlessRequests returns alternating requests that the server answers: harmless ones, and
 // requests for the list of shortListMethod if there is one.
-func harmlessRequests(t *suite.T, c *client.Conversation) frameMaker {
+func harmlessRequests(t *suite.T, c *client.Conversation) raceRequests {
 	methods := []string{c.HarmlessMethod()}
 	if method := shortListMethod(t); method != "" {
 		methods = append(methods, method)
 	}
-	return func(id wire.ID, n int) []byte { return c.Request(id, methods[n%len(methods)], nil) }
+	return raceRequests{makeFrame: func(id wire.ID, n int) []byte { return c.Request(id, methods[n%len(methods)], nil) }}
 }
 
 // longList is the size in bytes at which a list is too long to be requested repeatedly.

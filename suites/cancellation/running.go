@@ -39,7 +39,9 @@ func onlyLongCall(t *suite.T) (inventory.KnownCall, bool) {
 func runSlowRaces(ctx context.Context, t *suite.T) {
 	if long, ok := onlyLongCall(t); ok && long.Took > 0 {
 		c := t.Conversation(ctx)
-		otherTypeRace().run(ctx, t, c, raceCalls(c, long), running{takes: long.Took})
+		calls := raceCalls(c, long)
+		calls.takes = long.Took
+		otherTypeRace().run(ctx, t, c, calls)
 		return
 	}
 	t.RequireTool(inventory.Slow)
@@ -49,16 +51,16 @@ func runSlowRaces(ctx context.Context, t *suite.T) {
 	// that was seen to run.
 	short, _ := t.Inventory.SlowCall(max(duration/5, c.Grace()), steps/2)
 	for _, r := range slowRaces() {
-		c = r.run(ctx, t, c, raceCalls(c, short), running{})
+		c = r.run(ctx, t, c, raceCalls(c, short))
 	}
 	after.judgeLaterCall(ctx, t, c)
 }
 
 // raceCalls returns calls of the tool with progress tokens.
-func raceCalls(c *client.Conversation, tool inventory.KnownCall) frameMaker {
-	return func(id wire.ID, _ int) []byte {
+func raceCalls(c *client.Conversation, tool inventory.KnownCall) raceRequests {
+	return raceRequests{runs: true, makeFrame: func(id wire.ID, _ int) []byte {
 		return c.Request(id, spec.MethodToolsCall, tool.ParamsWithToken("mcp-conform/race/"+id.Raw()))
-	}
+	}}
 }
 
 // The races after which the case listens long enough for rules to judge the outcome.

@@ -29,7 +29,7 @@ func closeAfterCancellations(ctx context.Context, t *suite.T, c *client.Conversa
 	}
 	ask := harmlessRequests(t, c)
 	if slow, ok := t.Inventory.SlowCall(duration, steps); ok {
-		ask = func(id wire.ID, _ int) []byte { return c.Request(id, spec.MethodToolsCall, slow.Params()) }
+		ask.makeFrame = func(id wire.ID, _ int) []byte { return c.Request(id, spec.MethodToolsCall, slow.Params()) }
 	}
 	p := newRaceRun(ctx, c, ask)
 	for range 2 {
