@@ -23,7 +23,7 @@ func listenFilterFaults() []*Fault {
 		newFault(acked+"never", "subscriptions are not acknowledged", dropMessages(notifications(spec.MethodAcknowledged))),
 		newFault(acked+"ignored", "subscriptions/listen is ignored", suppressResponse(spec.MethodListen, always)),
 		newFaultWithState(acked+"second", "only the first subscription of a process is acknowledged", ignoreLaterSubscriptions),
-		newFaultWithState(acked+"first-id", "each subscription is acknowledged with the id of the first one", acknowledgeWithFirstID),
+		newFaultWithState(acked+"first-id", "each subscription is acknowledged with the id of the first one", func() *refserver.Seams { return sendWithFirstID(spec.MethodAcknowledged) }),
 		newFault(acked+"no-filter", "the acknowledgement does not contain the filter that the server agrees to", editSentParams(spec.MethodAcknowledged, omitMembers("notifications"))),
 		newFault(acked+"own-id", "the acknowledgement has a made-up subscriptionId", editSentParams(spec.MethodAcknowledged, editMember("_meta", setValue(spec.MetaSubscriptionID, "5f0c7b1e")))),
 		newFault(acked+"result", "subscriptions/listen gets a result at once, and no acknowledgement", answerListen(false)),
@@ -55,7 +55,9 @@ func listenFilterFaults() []*Fault {
 		}))),
 		newFault(value+"other", "notifications of updates name another subscription", editSentParams(spec.MethodResourcesUpdated, editMember("_meta", setValue(spec.MetaSubscriptionID, 4711)))),
 
-		newFaultWithState(types+"first", "all notifications have the id of the first subscription", sendWithFirstID).overTransports(spec.Stdio),
+		newFaultWithState(types+"first", "all notifications have the id of the first subscription", func() *refserver.Seams {
+			return sendWithFirstID(spec.MethodToolsChanged, spec.MethodPromptsChanged, spec.MethodResourcesChanged, spec.MethodResourcesUpdated)
+		}).overTransports(spec.Stdio),
 		newFault(types+"all", "every subscription gets all types of notifications", editFilter(func(filter map[string]any) {
 			filter["toolsListChanged"], filter["promptsListChanged"], filter["resourcesListChanged"] = true, true, true
 		})),
@@ -227,16 +229,6 @@ func ignoreLaterSubscriptions() *refserver.Seams {
 	return suppressResponse(spec.MethodListen, func(*refserver.Call) bool { return before.Swap(true) })
 }
 
-// acknowledgeWithFirstID sends each acknowledgement with the id of the first subscription of the
-// process.
-func acknowledgeWithFirstID() *refserver.Seams {
-	var first atomic.Value
-	return editSentParams(spec.MethodAcknowledged, editMember("_meta", func(m map[string]any) {
-		first.CompareAndSwap(nil, string(wire.JSON(m[spec.MetaSubscriptionID])))
-		m[spec.MetaSubscriptionID] = jsontext.Value(first.Load().(string))
-	}))
-}
-
 // repeatAcknowledgement sends the acknowledgement of a subscription once more before the next
 // subscription is acknowledged.
 func repeatAcknowledgement() *refserver.Seams {
@@ -259,15 +251,15 @@ func repeatAcknowledgement() *refserver.Seams {
 	})
 }
 
-// sendWithFirstID sends all notifications about changes with the id of the first subscription of
-// the process.
-func sendWithFirstID() *refserver.Seams {
+// sendWithFirstID sends the notifications with these methods with the id of the first subscription
+// of the process.
+func sendWithFirstID(methods ...string) *refserver.Seams {
 	var first atomic.Pointer[wire.ID]
 	seams := []*refserver.Seams{WrapHandler(spec.MethodListen, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		first.CompareAndSwap(nil, &c.ID)
 		return next(c)
 	})}
-	for _, method := range []string{spec.MethodToolsChanged, spec.MethodPromptsChanged, spec.MethodResourcesChanged, spec.MethodResourcesUpdated} {
+	for _, method := range methods {
 		seams = append(seams, editSentParams(method, editMember("_meta", func(m map[string]any) {
 			m[spec.MetaSubscriptionID] = jsontext.Value(first.Load().Raw())
 		})))
