@@ -238,3 +238,12 @@ func (t *T) OrdinaryRequest(method string) Request {
 func ValidCall(tool string, arguments map[string]any) Request {
 	return Request{spec.MethodToolsCall, map[string]any{"name": tool, "arguments": arguments}}
 }
+
+// PromptCompletion returns a request for completions of an argument of the prompt, whose value is
+// still empty.
+func PromptCompletion(prompt, argument string) Request {
+	return Request{spec.MethodComplete, map[string]any{
+		"ref":      map[string]any{"type": "ref/prompt", "name": prompt},
+		"argument": map[string]any{"name": argument, "value": ""},
+	}}
+}

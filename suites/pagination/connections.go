@@ -111,7 +111,7 @@ func compareConnections(ctx context.Context, t *suite.T) {
 		{Method: spec.MethodToolsCall, Params: map[string]any{"name": "mcp-conform-none", "arguments": map[string]any{}}},
 		{Method: spec.MethodPromptsGet, Params: map[string]any{"name": "mcp-conform-none"}},
 		{Method: spec.MethodResourcesRead, Params: map[string]any{"uri": "mcp-conform:none"}},
-		{Method: spec.MethodComplete, Params: map[string]any{"ref": map[string]any{"type": "ref/prompt", "name": "mcp-conform-none"}, "argument": map[string]any{"name": "x", "value": ""}}},
+		suite.PromptCompletion("mcp-conform-none", "x"),
 		{Method: "com.example.mcp-conform/none"},
 	} {
 		a.Do(ctx, r.Method, r.Params, client.Within(0))

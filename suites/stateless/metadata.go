@@ -130,10 +130,7 @@ func completions(t *suite.T) []suite.Request {
 	}
 	for _, p := range t.Inventory.PromptEntries {
 		for _, a := range p.Arguments {
-			out = append(out, suite.Request{Method: spec.MethodComplete, Params: map[string]any{
-				"ref":      map[string]any{"type": "ref/prompt", "name": p.Name},
-				"argument": map[string]any{"name": a.Name, "value": ""},
-			}})
+			out = append(out, suite.PromptCompletion(p.Name, a.Name))
 		}
 	}
 	return out

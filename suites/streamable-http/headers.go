@@ -73,10 +73,7 @@ func servedRequests(t *suite.T, except string) []suite.Request {
 		}
 	}
 	if prompts := t.Inventory.PromptEntries; t.Inventory.Declares("completions") && len(prompts) > 0 {
-		requests = append(requests, suite.Request{Method: spec.MethodComplete, Params: map[string]any{
-			"ref":      map[string]any{"type": "ref/prompt", "name": prompts[0].Name},
-			"argument": map[string]any{"name": "mcp-conform", "value": ""},
-		}})
+		requests = append(requests, suite.PromptCompletion(prompts[0].Name, "mcp-conform"))
 	}
 	if announcesChanges(t) {
 		requests = append(requests, suite.Request{Method: spec.MethodListen, Params: map[string]any{"notifications": map[string]any{}}})
