@@ -277,7 +277,7 @@ func (d *diagnosis) explainUnanswered(c *client.Conversation, over spec.Transpor
 		d.needsToken = why.NeedsToken
 		d.say(failedMark, "%s", why.Reason)
 		d.advise(why.Advice)
-		if text := strings.TrimSpace(c.Stderr(stderrRead)); text != "" {
+		if text := strings.TrimSpace(c.Stderr(stderr.Searched)); text != "" {
 			d.quote(text)
 		}
 		return
@@ -314,16 +314,13 @@ func exitText(c *client.Conversation) string {
 // quoteStderr prints the lines of the server's stderr that the method quote selects or, if the
 // stderr is empty, a line that says so.
 func (d *diagnosis) quoteStderr(c *client.Conversation) {
-	text := strings.TrimSpace(c.Stderr(stderrRead))
+	text := strings.TrimSpace(c.Stderr(stderr.Searched))
 	if text == "" {
 		d.advise("it wrote nothing on stderr")
 		return
 	}
 	d.quote(text)
 }
-
-// stderrRead is the number of bytes at the end of stderr that are searched for a cause.
-const stderrRead = 16 << 10
 
 // quote prints the lines of stderr that say why the server ended, or the last lines if no line
 // says why.

@@ -16,6 +16,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/engine"
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/stderr"
 	"github.com/mcp-conform/mcp-conform/internal/target"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 )
@@ -174,7 +175,7 @@ func (a *app) inspect(ctx context.Context, dialer transport.Dialer, rev spec.Rev
 	stop()
 	switch {
 	case err != nil:
-		return nil, &engine.UnreachableError{Reason: err.Error(), Stderr: c.Stderr(stderrRead), Err: err}, nil
+		return nil, &engine.UnreachableError{Reason: err.Error(), Stderr: c.Stderr(stderr.Searched), Err: err}, nil
 	case c.Server().ProtocolVersion != string(rev):
 		return nil, nil, nil
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcp-conform/mcp-conform/internal/stderr"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
@@ -36,7 +37,7 @@ func (c *crashes) observe(conv Conversation) {
 		return // rules judge an exit while requests are pending
 	}
 	c.count++
-	c.how, c.output, c.requests = events[at].Detail, lastStderr(events, outputRead), nil
+	c.how, c.output, c.requests = events[at].Detail, lastStderr(events, stderr.Searched), nil
 	for _, q := range requests[max(0, len(requests)-requestsNamed):] {
 		c.requests = append(c.requests, wire.Excerpt(q.Message.Method, widestMethod))
 	}

@@ -123,7 +123,6 @@ func countTimes(n int) string {
 const (
 	linesShown  = 3
 	widestLines = 300
-	outputRead  = 16 << 10 // bytes at the end of the output that are searched for the cause
 )
 
 // quoteOutput returns the clause with which a notice quotes the lines of a server's output that say

@@ -33,12 +33,8 @@ func lastSent(events []*transcript.Event, at []int, end int) []int {
 	return out
 }
 
-// Limits of what is read and quoted of stderr, in bytes. stderrQuoted applies if no line says why
-// the server ended.
-const (
-	stderrRead   = 16 << 10
-	stderrQuoted = 70
-)
+// stderrQuoted limits the bytes of stderr that are quoted if no line says why the server ended.
+const stderrQuoted = 70
 
 // lastStderr returns the positions of the last chunks of stderr: those since the client sent the
 // last frames that are quoted, and more if these do not have stderrQuoted bytes. It returns several
@@ -46,7 +42,7 @@ const (
 func lastStderr(events []*transcript.Event) []int {
 	var out []int
 	size, sent := 0, 0
-	for i := len(events) - 1; i >= 0 && size < stderrRead && (sent < sentBeforeExit || size < stderrQuoted); i-- {
+	for i := len(events) - 1; i >= 0 && size < stderr.Searched && (sent < sentBeforeExit || size < stderrQuoted); i-- {
 		switch e := events[i]; e.Kind {
 		case transcript.Sent:
 			sent++

@@ -13,6 +13,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/discount"
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/stderr"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
@@ -38,7 +39,7 @@ func (r *prober) explainUnreachable(ctx context.Context, p *probed) error {
 	if p.revision.Era() == spec.Handshake && !discount.IsFlooded(p.conv.Record.From(0)) && r.discoverStateless(ctx) == "" {
 		return ErrStatelessOnly
 	}
-	e := &UnreachableError{Stderr: p.conv.Stderr(16 << 10), Err: p.reply.Err}
+	e := &UnreachableError{Stderr: p.conv.Stderr(stderr.Searched), Err: p.reply.Err}
 	if r.s.transport() != spec.Stdio {
 		refused := ExplainRefusal(p.conv.Record.From(0), p.conv.Options().StartTimeout)
 		refused.Stderr, refused.Err = e.Stderr, p.reply.Err

@@ -28,6 +28,10 @@ var causes = []struct {
 // that begins or ends the trace.
 var stackFrame = lazyregexp.New(`^\s+(at|in|from|File|\^+|~+)\b|^\s*[\^~]+\s*$|^\s*\.\.\. |^goroutine \d+|^\s+\S+\.go:\d+|^node:internal|^Node\.js v|^Traceback|^stack backtrace|^note: run with`)
 
+// Searched is the number of bytes at the end of a program's stderr that a caller should pass to
+// Cause.
+const Searched = 16 << 10
+
 // maxCause is the maximum number of lines that Cause returns.
 const maxCause = 3
 
