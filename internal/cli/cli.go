@@ -10,9 +10,6 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
-	"slices"
-	"strconv"
-	"strings"
 	"syscall"
 
 	"github.com/cli/browser"
@@ -21,11 +18,8 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
-	"github.com/mcp-conform/mcp-conform/internal/engine"
 	"github.com/mcp-conform/mcp-conform/internal/redact"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
-	"github.com/mcp-conform/mcp-conform/internal/spelling"
-	"github.com/mcp-conform/mcp-conform/internal/sweep"
 	"github.com/mcp-conform/mcp-conform/internal/target"
 	"github.com/mcp-conform/mcp-conform/internal/transport/exchange"
 	"github.com/mcp-conform/mcp-conform/internal/transport/stdio"
@@ -149,34 +143,6 @@ func Main(args []string, w World) int {
 		fmt.Fprintf(a.Err, "  %s\n", a.redactAndEscape(text))
 	}
 	return code
-}
-
-// cancelAtStdinEnd makes the end of stdin cancel this run, if a sweep started the run. Stdin ends
-// when the sweep ends, even if the sweep is killed.
-func (a *app) cancelAtStdinEnd() {
-	if a.environmentVariable(sweep.EndVariable) == "" {
-		return
-	}
-	a.Environ = slices.DeleteFunc(slices.Clone(a.Environ), func(one string) bool { return strings.HasPrefix(one, sweep.EndVariable+"=") })
-	go func() { // runs until the program ends
-		_, _ = io.Copy(io.Discard, a.In)
-		a.cancel(errInterrupted)
-	}()
-}
-
-// handOverPause hides from the server the variable that names a file for the pause that its host
-// demands. It returns a function that writes the file for the sweep that started this run.
-func (a *app) handOverPause() func() {
-	path := a.environmentVariable(sweep.PauseVariable)
-	if path == "" {
-		return func() {}
-	}
-	a.Environ = slices.DeleteFunc(slices.Clone(a.Environ), func(one string) bool { return strings.HasPrefix(one, sweep.PauseVariable+"=") })
-	return func() {
-		if a.pacer != nil {
-			_ = sweep.WritePause(path, a.pacer.PauseEnd()) // without the file, the sweep does not wait
-		}
-	}
 }
 
 // endServers kills the remaining server processes and prints those that could not be killed.
@@ -325,156 +291,9 @@ func checkCatalogue() error {
 	return nil
 }
 
-// durationError returns the error for a flag whose value is not a duration.
-func durationError(bad *pflag.InvalidValueError) error {
-	flag, value := "--"+bad.GetFlag().Name, bad.GetValue()
-	if _, err := strconv.ParseFloat(value, 64); err == nil {
-		return usagef("did you mean "+flag+" "+value+"s?", "%s is %q, which has no unit", flag, value)
-	}
-	return usagef("as in 500ms, 10s, 2m or 1h", "%s is %q, which is not a duration", flag, value)
-}
-
-// flagAdvice returns the advice for an invalid flag.
-func flagAdvice(c *cobra.Command, err error) string {
-	help := "see " + c.CommandPath() + " --help"
-	if strings.Contains(c.Use, "COMMAND") {
-		help += "; arguments of the server go after --"
-	}
-	var unknown *pflag.NotExistError
-	if !errors.As(err, &unknown) {
-		return help
-	}
-	name := unknown.GetSpecifiedName()
-	var names []string
-	c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-	if near := spelling.Nearest(name, names); near != "" {
-		return "did you mean --" + near + "? " + help
-	}
-	return help
-}
-
-// misplacedFlags returns a hint about arguments after -- that have the name of a flag of the
-// command, or "" if there is none. Such an argument belongs to the server, which may have the same
-// flag, so the hint is only for a server that does not work.
-func misplacedFlags(c *cobra.Command) string {
-	fs := c.Flags()
-	if fs.ArgsLenAtDash() < 0 {
-		return ""
-	}
-	var names []string
-	for _, arg := range fs.Args()[fs.ArgsLenAtDash():] {
-		name, _, _ := strings.Cut(arg, "=")
-		long, isLong := strings.CutPrefix(name, "--")
-		isShort := len(name) == 2 && name[0] == '-' && fs.ShorthandLookup(name[1:]) != nil
-		if (isShort || isLong && fs.Lookup(long) != nil) && !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	switch {
-	case len(names) == 0:
-		return ""
-	case len(names) == 1:
-		return names[0] + " comes after --, so the server gets it; if it is meant for " + c.CommandPath() + ", put it before --"
-	}
-	return strings.Join(names, ", ") + " come after --, so the server gets them; put those before -- that are meant for " + c.CommandPath()
-}
-
-// noArgs returns a usage error if there are arguments.
-func noArgs(c *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return usagef("see "+c.CommandPath()+" --help", "%s takes no arguments, but %q is given", c.CommandPath(), args[0])
-	}
-	return nil
-}
-
-// harnessError is a failure caused by neither the user nor the server.
-type harnessError struct{ error }
-
-func (e harnessError) Unwrap() error { return e.error }
-
-// printFailures prints harness failures, one per line, and returns the exit code: ExitBroken if the
-// run has found a broken requirement, because a failure to write a file does not make the server
-// conform, and ExitNotJudged otherwise.
-func (a *app) printFailures(err error) int {
-	for _, one := range errorsOf(err) {
-		fmt.Fprintf(a.Err, "mcp-conform: %s\n", a.redactAndEscape(one.Error()))
-	}
-	if a.code == ExitBroken {
-		return ExitBroken
-	}
-	return ExitNotJudged
-}
-
-// errorsOf returns the errors that are joined in err, or only err if it joins none.
-func errorsOf(err error) []error {
-	if harness, ok := err.(harnessError); ok { //nolint:errorlint // a harnessError deeper in the chain is part of the message
-		err = harness.error
-	}
-	joined, ok := err.(interface{ Unwrap() []error })
-	if !ok {
-		return []error{err}
-	}
-	var out []error
-	for _, one := range joined.Unwrap() {
-		out = append(out, errorsOf(one)...)
-	}
-	return out
-}
-
 // redact replaces the secrets in text of the server or the user.
 func (a *app) redact(text string) string { return a.secrets.RedactText(text) }
 
 // redactAndEscape replaces the secrets in text of the server or the user and makes it safe to print
 // on a terminal.
 func (a *app) redactAndEscape(text string) string { return reporters.Visible(a.redact(text)) }
-
-// exitCodeOfError returns the exit code for an error. Errors of an unknown type count as usage
-// errors, because those of cobra are.
-func (a *app) exitCodeOfError(err error) int {
-	switch {
-	case errors.As(err, new(*target.UsageError)), errors.As(err, new(*engine.SelectionError)):
-		return ExitUsage
-	case errors.As(err, new(*engine.UnreachableError)):
-		return ExitUnreachable
-	case errors.As(err, new(*engine.NothingJudgedError)), errors.As(err, new(harnessError)):
-		return ExitNotJudged
-	default:
-		return ExitUsage
-	}
-}
-
-// errorParts returns the text of an error, advice for the user, and the end of the server's stderr.
-// Advice and stderr may be empty.
-func errorParts(err error) (text, advice, stderr string) {
-	text = err.Error()
-	var usage *target.UsageError
-	var unreachable *engine.UnreachableError
-	switch {
-	case errors.As(err, &usage):
-		advice = usage.Advice
-		text = strings.TrimSuffix(text, "\n"+advice) // err may wrap the usage error and add where it occurred
-	case errors.As(err, &unreachable):
-		advice, stderr = unreachable.Advice, unreachable.Stderr
-	}
-	return text, advice, stderr
-}
-
-// fail prints an error for the user, with its advice and the server's stderr, and returns its exit
-// code.
-func (a *app) fail(err error) int {
-	code := a.exitCodeOfError(err)
-	if code == ExitNotJudged && !errors.As(err, new(*engine.NothingJudgedError)) {
-		return a.printFailures(err)
-	}
-	text, advice, stderr := errorParts(err)
-	if stderr != "" {
-		defer func() { a.quoteStderr(stderr) }()
-	}
-	fmt.Fprintf(a.Err, "mcp-conform: %s\n", a.redactAndEscape(text))
-	if advice != "" {
-		for line := range strings.SplitSeq(advice, "\n") {
-			fmt.Fprintf(a.Err, "  %s\n", a.redactAndEscape(line))
-		}
-	}
-	return code
-}
