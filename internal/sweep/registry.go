@@ -1,6 +1,8 @@
 package sweep
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -192,4 +194,18 @@ func (p *registryPackage) startCommand() (argv, env []string, reason string) {
 		}
 	}
 	return argv, env, ""
+}
+
+// canonicalJSON returns a document as JSON that does not depend on the document's spacing. It
+// returns nil if JSON can't express the document.
+func canonicalJSON(n *yaml.Node) []byte {
+	var value any
+	if err := n.Decode(&value); err != nil {
+		return nil
+	}
+	var b bytes.Buffer
+	if err := json.NewEncoder(&b).Encode(value); err != nil {
+		return nil
+	}
+	return b.Bytes()
 }
