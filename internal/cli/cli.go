@@ -130,7 +130,7 @@ func Main(args []string, w World) int {
 	w.Out, w.Err = secrets.Writer(w.Out), secrets.Writer(w.Err)
 	a.World = w
 	a.cancelAtStdinEnd()
-	defer a.handOverPause()()
+	defer a.handOver()()
 	defer a.endServers()
 	root := a.rootCommand()
 	root.SetArgs(args)
@@ -170,6 +170,7 @@ type app struct {
 	outputName string        // how messages name the server's output that they quote; "" for stderr
 	// pacer paces the requests to the server; nil before one was opened.
 	pacer *exchange.Pacer
+	quote string // see sweep.Handover
 }
 
 // interruptMessage is printed at the first interrupt of a command that runs servers.

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"fmt"
+	"strings"
 
 	"github.com/mcp-conform/mcp-conform/internal/stderr"
 	"github.com/mcp-conform/mcp-conform/reporters"
@@ -12,16 +13,25 @@ import (
 const stderrLines = 12
 
 // quoteStderr prints the lines of a server's stderr that say why it ended, or the last lines if no
-// line says why. For a server that was started for a URL, text has both stdout and stderr. A sweep
-// finds the cause in these lines.
+// line says why. For a server that was started for a URL, text has both stdout and stderr. It keeps
+// the most telling line for the sweep that started this run.
 func (a *app) quoteStderr(text string) {
 	shown, what := a.stderrEnd(text), "ends with"
-	if cause := stderr.Cause(a.redact(text)); cause != nil {
+	cause := stderr.Cause(a.redact(text))
+	if cause != nil {
 		shown, what = cause, "says"
 	}
-	fmt.Fprintf(a.Err, "  the server's %s %s:\n", a.serverOutputName(), what)
+	head, said := fmt.Sprintf("the server's %s %s:", a.serverOutputName(), what), ""
+	fmt.Fprintf(a.Err, "  %s\n", head)
 	for _, line := range shown {
-		fmt.Fprintf(a.Err, "    | %s\n", reporters.Visible(line))
+		line = reporters.Visible(line)
+		fmt.Fprintf(a.Err, "    | %s\n", line)
+		if line = strings.TrimSpace(line); line != "" && (cause == nil || said == "") {
+			said = line
+		}
+	}
+	if said != "" {
+		a.quote = head + " " + said
 	}
 }
 

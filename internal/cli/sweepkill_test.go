@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -132,9 +133,9 @@ func TestARunHandsOverThePause(t *testing.T) {
 		w.WriteHeader(http.StatusTooManyRequests)
 	}))
 	defer server.Close()
-	path := filepath.Join(t.TempDir(), "pause")
+	path := filepath.Join(t.TempDir(), "handover")
 	c := exec.CommandContext(t.Context(), "mcp-conform", "run", "--no-config", server.URL)
-	c.Env = append(os.Environ(), sweep.PauseVariable+"="+path)
+	c.Env = append(os.Environ(), sweep.HandoverVariable+"="+path)
 	began := time.Now()
 	out, _ := c.CombinedOutput() // the exit code is checked
 	if code := c.ProcessState.ExitCode(); code != ExitUnreachable {
@@ -144,9 +145,10 @@ func TestARunHandsOverThePause(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	end, err := time.Parse(time.RFC3339Nano, string(text))
-	if err != nil || end.Before(began.Add(time.Hour)) || end.After(time.Now().Add(time.Hour)) {
-		t.Errorf("the pause ends at %s, %v", text, err)
+	var h sweep.Handover
+	err = json.Unmarshal(text, &h)
+	if end := h.PauseEnd; err != nil || end.Before(began.Add(time.Hour)) || end.After(time.Now().Add(time.Hour)) || h.Quote != "" {
+		t.Errorf("the handover is %s, %v", text, err)
 	}
 }
 

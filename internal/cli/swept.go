@@ -11,27 +11,37 @@ import (
 // cancelAtStdinEnd makes the end of stdin cancel this run, if a sweep started the run. Stdin ends
 // when the sweep ends, even if the sweep is killed.
 func (a *app) cancelAtStdinEnd() {
-	if a.environmentVariable(sweep.EndVariable) == "" {
+	if a.takeVariable(sweep.EndVariable) == "" {
 		return
 	}
-	a.Environ = slices.DeleteFunc(slices.Clone(a.Environ), func(one string) bool { return strings.HasPrefix(one, sweep.EndVariable+"=") })
 	go func() { // runs until the program ends
 		_, _ = io.Copy(io.Discard, a.In)
 		a.cancel(errInterrupted)
 	}()
 }
 
-// handOverPause hides from the server the variable that names a file for the pause that its host
-// demands. It returns a function that writes the file for the sweep that started this run.
-func (a *app) handOverPause() func() {
-	path := a.environmentVariable(sweep.PauseVariable)
+// handOver returns a function that writes the handover for the sweep that started this run, if one
+// did.
+func (a *app) handOver() func() {
+	path := a.takeVariable(sweep.HandoverVariable)
 	if path == "" {
 		return func() {}
 	}
-	a.Environ = slices.DeleteFunc(slices.Clone(a.Environ), func(one string) bool { return strings.HasPrefix(one, sweep.PauseVariable+"=") })
 	return func() {
+		h := sweep.Handover{Quote: a.quote}
 		if a.pacer != nil {
-			_ = sweep.WritePause(path, a.pacer.PauseEnd()) // without the file, the sweep does not wait
+			h.PauseEnd = a.pacer.PauseEnd()
 		}
+		_ = h.Write(path) // without the file, the sweep does not wait, and knows no cause
 	}
+}
+
+// takeVariable returns the value of an environment variable that a sweep set for this run, or "" if
+// it did not, and hides the variable from the server.
+func (a *app) takeVariable(name string) string {
+	value := a.environmentVariable(name)
+	if value != "" {
+		a.Environ = slices.DeleteFunc(slices.Clone(a.Environ), func(one string) bool { return strings.HasPrefix(one, name+"=") })
+	}
+	return value
 }

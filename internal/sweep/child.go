@@ -75,7 +75,8 @@ func (s *supervisor) judge(ctx context.Context, e *Entry) (*Result, error) {
 		return nil, removeAll(partial)
 	}
 	r := &Result{Name: e.Name, Folder: e.Folder, Asked: e.asked, Package: e.Package, Published: e.Version, partial: partial}
-	r.paused = readPause(work)
+	handed := readHandover(work)
+	r.paused = handed.PauseEnd
 	r.Seconds = time.Since(began).Round(time.Millisecond).Seconds()
 	if err := s.conclude(r, service, why, partial); err != nil {
 		if errors.Join(removeAll(work), removeAll(partial)) != nil {
@@ -88,7 +89,7 @@ func (s *supervisor) judge(ctx context.Context, e *Entry) (*Result, error) {
 		r.Outcome, r.Problem = Stopped, "it filled the disk: its report could not be written"
 	}
 	if r.Outcome == Unreachable {
-		r.Problem = explainUnreachable(r.Problem, service.Output(), e.besideList, work)
+		r.Problem = explainUnreachable(r.Problem, handed.Quote, e.besideList, work)
 	}
 	if used := sdk.FindInNpxCache(filepath.Join(work, "home")); used != nil && r.SDK == "" {
 		r.SDK = used.String()
@@ -169,7 +170,7 @@ func (s *supervisor) environment(e *Entry, work string) []string {
 			add(variable)
 		}
 	}
-	return append(env, PauseVariable+"="+filepath.Join(work, pauseFile), EndVariable+"=1") // last, so that no entry can change them
+	return append(env, HandoverVariable+"="+filepath.Join(work, handoverFile), EndVariable+"=1") // last, so that no entry can change them
 }
 
 // awaitEnd waits until the run or the context ends, or a limit is exceeded. It returns a sentence
@@ -291,12 +292,12 @@ func (s *supervisor) conclude(r *Result, service *stdio.Service, why, folder str
 	return nil
 }
 
-// explainUnreachable adds to the problem of an unreachable server the line of its stderr that the
-// run quotes as the cause, and the hint. It writes paths in the server's folder work relative to
-// it, because the name of that folder differs from run to run.
-func explainUnreachable(problem, output, hint, work string) string {
-	if said := quotedCause(output); said != "" {
-		problem += "; " + shorten(said, maxCause)
+// explainUnreachable adds to the problem of an unreachable server what its run quotes of its output,
+// and the hint; both may be empty. It writes paths in the server's folder work relative to it,
+// because the name of that folder differs from run to run.
+func explainUnreachable(problem, quote, hint, work string) string {
+	if quote != "" {
+		problem += "; " + shorten(quote, maxCause)
 	}
 	folders := []string{work}
 	if real, err := filepath.EvalSymlinks(work); err == nil && real != work {
@@ -309,28 +310,6 @@ func explainUnreachable(problem, output, hint, work string) string {
 		hint = "; " + hint
 	}
 	return shorten(problem, maxProblem-len(hint)) + hint
-}
-
-// quotedCause returns what a run quotes of the output of its server, in one line: the first line of
-// the cause, or the last line of the output if the run knows no cause. It returns "" if the run
-// quotes nothing.
-func quotedCause(output string) string {
-	head, said := "", ""
-	for line := range strings.Lines(output) {
-		line = strings.TrimRight(line, "\r\n")
-		if strings.HasPrefix(line, "  the server's ") && strings.HasSuffix(line, ":") {
-			head, said = strings.TrimSpace(line), ""
-			continue
-		}
-		text, isQuote := strings.CutPrefix(line, "    | ")
-		if text = strings.TrimSpace(text); isQuote && text != "" && (said == "" || strings.HasSuffix(head, " ends with:")) {
-			said = text
-		}
-	}
-	if head == "" || said == "" {
-		return ""
-	}
-	return head + " " + said
 }
 
 // visibleLines returns a text that ends with a newline, and whose lines have no control characters.

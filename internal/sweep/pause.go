@@ -2,41 +2,12 @@ package sweep
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 )
 
-// PauseVariable is the environment variable that names the file into which a run writes until when
-// the host of its server wants no more requests, see WritePause. The run hides the variable from its
-// server.
-const PauseVariable = "MCP_CONFORM_PAUSE_FILE"
-
-// pauseFile is the name of that file in the folder of a server.
-const pauseFile = "pause"
-
 // maxPause limits the sum of consecutive pauses of a host that do not help.
 const maxPause = 10 * time.Minute
-
-// WritePause writes the end of a host's pause to a file. It writes nothing if there is no pause.
-func WritePause(path string, end time.Time) error {
-	if end.IsZero() {
-		return nil
-	}
-	return os.WriteFile(path, []byte(end.UTC().Format(time.RFC3339Nano)), 0o600)
-}
-
-// readPause returns the end of the pause that a run wrote into the folder of its server, or the zero
-// time.
-func readPause(work string) time.Time {
-	text, err := os.ReadFile(filepath.Join(work, pauseFile))
-	if err != nil {
-		return time.Time{}
-	}
-	end, _ := time.Parse(time.RFC3339Nano, strings.TrimSpace(string(text)))
-	return end
-}
 
 // A hostPause is the pause that a host demands.
 type hostPause struct {

@@ -332,7 +332,7 @@ func TestEachServerHasItsOwnEnvironment(t *testing.T) {
 		}
 	}
 	slices.Sort(got)
-	if diff := cmp.Diff([]string{"GIVEN=g", "HOME=OUT/work/N/home", EndVariable + "=1", PauseVariable + "=OUT/work/N/pause", "NAMED=n", "OTHER=x", "PATH=/bin", "TMPDIR=OUT/work/N/tmp"}, got); diff != "" && runtime.GOOS != "windows" {
+	if diff := cmp.Diff([]string{"GIVEN=g", "HOME=OUT/work/N/home", EndVariable + "=1", HandoverVariable + "=OUT/work/N/handover.json", "NAMED=n", "OTHER=x", "PATH=/bin", "TMPDIR=OUT/work/N/tmp"}, got); diff != "" && runtime.GOOS != "windows" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -417,15 +417,13 @@ func TestExplainUnreachable(t *testing.T) {
 	t.Parallel()
 	const said = "it has exited"
 	long := strings.Repeat("x", 500)
-	for name, c := range map[string]struct{ output, hint, want string }{
-		"nothing":         {"mcp-conform: it has exited\n  advice\n", "", said},
-		"a cause":         {"mcp-conform: it has exited\n  the server's stderr says:\n    | Error: Cannot find module '/out/work/1/server.js'\n    | code: 1\n", "set cwd", said + "; the server's stderr says: Error: Cannot find module 'server.js'; set cwd"},
-		"last lines":      {"  the server's stderr ends with:\r\n    | usage: x\r\n    | no key in /out/work/1\r\n    | \r\n", "", said + "; the server's stderr ends with: no key in ."},
-		"no lines":        {"  the server's stderr ends with:\n", "", said},
-		"lines of no one": {"    | x\n", "", said},
-		"a long line":     {"  the server's output says:\n    | " + long, "set cwd", said + "; the server's output says: " + long[:maxCause-26] + "…; set cwd"},
+	for name, c := range map[string]struct{ quote, hint, want string }{
+		"nothing":     {"", "", said},
+		"a cause":     {"the server's stderr says: Error: Cannot find module '/out/work/1/server.js'", "set cwd", said + "; the server's stderr says: Error: Cannot find module 'server.js'; set cwd"},
+		"last lines":  {"the server's stderr ends with: no key in /out/work/1", "", said + "; the server's stderr ends with: no key in ."},
+		"a long line": {"the server's output says: " + long, "set cwd", said + "; the server's output says: " + long[:maxCause-26] + "…; set cwd"},
 	} {
-		if got := explainUnreachable(said, c.output, c.hint, "/out/work/1"); got != c.want {
+		if got := explainUnreachable(said, c.quote, c.hint, "/out/work/1"); got != c.want {
 			t.Errorf("%s: %q, not %q", name, got, c.want)
 		}
 	}
