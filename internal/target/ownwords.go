@@ -1,8 +1,8 @@
 package target
 
 import (
+	"slices"
 	"strings"
-	"sync"
 
 	"github.com/mcp-conform/mcp-conform/internal/redact"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
@@ -21,16 +21,10 @@ func addVariable(secrets *redact.Secrets, name, value string) {
 // contain it.
 func isOwnWord(value string) bool {
 	isLetter := func(r rune) bool { return 'a' <= r && r <= 'z' }
-	return value != "" && strings.TrimLeftFunc(value, isLetter) == "" && strings.Contains(ownTexts(), value)
-}
-
-// ownTexts returns the texts of the catalogue.
-var ownTexts = sync.OnceValue(func() string {
-	var out strings.Builder
-	for _, q := range spec.Requirements().All() {
-		for _, text := range []string{q.Statement, q.Observe, q.Why, q.Cause, q.Fix} {
-			out.WriteString(text + "\n")
-		}
+	if value == "" || strings.TrimLeftFunc(value, isLetter) != "" {
+		return false
 	}
-	return out.String()
-})
+	return slices.ContainsFunc(spec.Requirements().All(), func(q *spec.Requirement) bool {
+		return slices.ContainsFunc([]string{q.Statement, q.Observe, q.Why, q.Cause, q.Fix}, func(text string) bool { return strings.Contains(text, value) })
+	})
+}
