@@ -222,7 +222,7 @@ func (a *app) checkVariables(entries []sweep.Entry, common []string) error {
 				}
 				value = a.environmentVariable(name)
 			}
-			a.secrets.AddGiven(name, value)
+			target.AddVariable(a.secrets, name, value)
 		}
 		return nil
 	}

@@ -8,10 +8,10 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// addVariable adds the value of a variable that the user set, as redact.Secrets.AddGiven does. A
+// AddVariable adds the value of a variable that the user set, as redact.Secrets.AddGiven does. A
 // value that the program's own texts contain as a word, or as a part of one, is an ordinary setting
 // unless the name indicates a secret: replacing it would make those texts unreadable.
-func addVariable(secrets *redact.Secrets, name, value string) {
+func AddVariable(secrets *redact.Secrets, name, value string) {
 	if redact.IsSecretSetting(name) || !isOwnWord(strings.TrimSpace(value)) {
 		secrets.AddGiven(name, value)
 	}

@@ -22,7 +22,7 @@ func TestWordsOfTheProgram(t *testing.T) {
 		{"PASSWORD", "banner", true},
 	} {
 		s := &redact.Secrets{}
-		addVariable(s, x.name, x.value)
+		AddVariable(s, x.name, x.value)
 		if slices.Contains(s.List(), x.value) != x.secret {
 			t.Errorf("%s=%s: the secrets are %q", x.name, x.value, s.List())
 		}

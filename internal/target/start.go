@@ -114,7 +114,7 @@ func (s *Start) setEnvironment(r *resolver, set []setting) {
 	env := r.childEnviron()
 	for _, v := range set {
 		env.set(v)
-		addVariable(r.secrets, v.name, v.value)
+		AddVariable(r.secrets, v.name, v.value)
 	}
 	marked := newEnviron(nil, r.goos)
 	for _, v := range slices.Concat(r.given, set) {

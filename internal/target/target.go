@@ -250,7 +250,7 @@ func (r *resolver) childEnviron(more ...setting) environ {
 	}
 	for _, s := range slices.Concat(more, r.given) {
 		base.set(s)
-		addVariable(r.secrets, s.name, s.value)
+		AddVariable(r.secrets, s.name, s.value)
 	}
 	return base
 }
@@ -263,7 +263,7 @@ func (r *resolver) recordSecrets() {
 		if !ok {
 			value, _ = r.outer.get(name)
 		}
-		addVariable(r.secrets, name, value)
+		AddVariable(r.secrets, name, value)
 	}
 	for _, flag := range r.Headers {
 		name, value, _ := strings.Cut(flag, ":")
