@@ -138,11 +138,14 @@ func (c *elision) saves() int { return c.to - c.from - 1 - len(c.closes) }
 // columns. It returns how many columns are still too many.
 func shortenValues(text string, members []memberSpan, over int) (cuts []elision, left int) {
 	for _, m := range slices.SortedStableFunc(slices.Values(members), func(a, b memberSpan) int { return cmp.Compare(b.to-b.from, a.to-a.from) }) {
+		if over <= 0 {
+			break
+		}
 		c := elision{from: max(m.from+1, m.to-over-2), to: m.to, closes: text[max(m.from, m.to-1):m.to]}
 		for c.from > m.from+1 && !utf8.RuneStart(text[c.from]) {
 			c.from--
 		}
-		if over > 0 && c.saves() > 0 {
+		if c.saves() > 0 {
 			cuts = append(cuts, c)
 			over -= c.saves()
 		}

@@ -36,6 +36,7 @@ func TestElide(t *testing.T) {
 		{"no JSON", verdict.Evidence{Direction: ">", Text: strings.Repeat(`"{`, 60)}, 60, strings.Repeat(`"{`, 60)},
 		{"metadata first", verdict.Evidence{Direction: ">", Text: withMeta}, 100, `{"id":1,"method":"tools/call","params":{"arguments":{},"_meta":{"a":"xxxxxxxxxxxxxx…}}}`},
 		{"metadata, then params", verdict.Evidence{Direction: ">", Text: strings.Replace(withMeta, "{}", `{"text":"a long text of many words"}`, 1)}, 90, `{"id":1,"method":"tools/call","params":{"arguments":{"text":"…},"_meta":{…}}}`},
+		{"metadata, and the version of JSON-RPC", verdict.Evidence{Direction: ">", Text: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":{"a":"` + strings.Repeat("x", 60) + `"},"name":"echo","arguments":{}}}`}, 105, `{…"id":1,"method":"tools/call","params":{"_meta":{…},"name":"echo","arguments":{}}}`},
 		{"a marked value stays", verdict.Evidence{Direction: ">", Text: call, Mark: at(call, `{"text"`)}, 115, call},
 		{"a mark after a shortened value moves", verdict.Evidence{Direction: ">", Text: call, Mark: at(call, `"echo"`)}, 115, `{"id":1,"method":"tools/call","params":{"arguments":{"text":"a long text with…},"name":"echo","task":{"ttl":1}}}`},
 	} {
@@ -56,6 +57,10 @@ func TestElideStaysInBounds(t *testing.T) {
 	pieces := rapid.SampledFrom([]string{`{"params":`, `{"name":`, `"result":{`, `"arguments":`, `"`, `{`, `}`, `[`, `]`, `,`, `:`, `\`, "é", "世", "\x00", " ", `"protocolVersion":"1"`, `{"a":"bcdefgh"}`})
 	rapid.Check(t, func(t *rapid.T) {
 		text := strings.Join(rapid.SliceOfN(pieces, 0, 40).Draw(t, "text"), "")
+		if rapid.Bool().Draw(t, "whole") { // a request with metadata, and often only a little too long
+			long := func(what string) string { return strings.Repeat(what, rapid.IntRange(0, 60).Draw(t, what)) }
+			text = `{"jsonrpc":"2.0","method":"m","params":{"_meta":{"a":"` + long("x") + `"},"arguments":{"a":"` + long("é") + `"},"name":"` + long("n") + `"}}`
+		}
 		e := &verdict.Evidence{Direction: ">", Text: text}
 		if n := len(text); n > 1 && rapid.Bool().Draw(t, "marked") {
 			from := rapid.IntRange(0, n-1).Draw(t, "from")
