@@ -37,7 +37,9 @@ func elide(e *verdict.Evidence, columns int) *verdict.Evidence {
 	if e.Skipped > 0 || e.Direction != ">" && e.Mark != nil {
 		return e
 	}
-	if short := elideMetadata(e, columns); short != nil {
+	size := max(e.Size, int64(len(e.Text)))
+	room := columns - width(fmt.Sprintf("… (%d bytes)", size))
+	if short := elideMetadata(e, size, room); short != nil {
 		return short
 	}
 	members := membersOf(e.Text)
@@ -50,16 +52,15 @@ func elide(e *verdict.Evidence, columns int) *verdict.Evidence {
 			}
 		}
 	}
-	size := max(e.Size, int64(len(e.Text)))
-	over := width(Visible(e.Text[:last])) - (columns - width(fmt.Sprintf("… (%d bytes)", size)))
+	over := width(Visible(e.Text[:last])) - room
 	if over <= 0 {
 		return e
 	}
 	isMarked := func(from, to int) bool { return e.Mark != nil && from < e.Mark.To && e.Mark.From < to }
 	var head []elision
 	if strings.HasPrefix(e.Text, versionMember) && !isMarked(0, len(versionMember)) {
-		head = append(head, elision{from: 1, to: len(versionMember)})
-		over -= head[0].saves()
+		head = []elision{versionCut}
+		over -= versionCut.saves()
 	}
 	others := slices.DeleteFunc(members, func(m memberSpan) bool { return m.identifies || m.to >= last || isMarked(m.name, m.to) })
 	cuts, left := shortenValues(e.Text, others, over)
@@ -75,26 +76,19 @@ func elide(e *verdict.Evidence, columns int) *verdict.Evidence {
 		mark := *e.Mark
 		out.Mark = &mark
 	}
-	for _, c := range slices.Backward(append(head, cuts...)) {
-		kept := "…" + c.closes
-		out.Text = out.Text[:c.from] + kept + out.Text[c.to:]
-		if shift := c.to - c.from - len(kept); out.Mark != nil && c.to <= e.Mark.From {
-			out.Mark.From, out.Mark.To = out.Mark.From-shift, out.Mark.To-shift
-		}
-	}
+	cutOut(&out, append(head, cuts...))
 	return &out
 }
 
 // elideMetadata shortens _meta in the text of a request, then other params, so that the names of all
-// params are visible, and it is visible that a param is missing. It returns nil if that is not
-// enough.
-func elideMetadata(e *verdict.Evidence, columns int) *verdict.Evidence {
+// params are visible, and it is visible that a param is missing. It returns nil if the text then
+// still takes more columns than room. size is the size of the event.
+func elideMetadata(e *verdict.Evidence, size int64, room int) *verdict.Evidence {
 	if e.Direction != ">" || e.Mark != nil || endOfValue(e.Text, 0) != len(e.Text) {
 		return nil
 	}
 	out := *e
-	out.Size = max(e.Size, int64(len(e.Text)))
-	room := columns - width(fmt.Sprintf("… (%d bytes)", out.Size))
+	out.Size = size
 	isMetadata := func(m memberSpan) bool { return strings.HasPrefix(out.Text[m.name:], `"_meta"`) }
 	if !slices.ContainsFunc(membersOf(out.Text), isMetadata) {
 		return nil
@@ -107,18 +101,16 @@ func elideMetadata(e *verdict.Evidence, columns int) *verdict.Evidence {
 	} {
 		members := slices.DeleteFunc(membersOf(out.Text), func(m memberSpan) bool { return !shortens(m) })
 		cuts, _ := shortenValues(out.Text, members, width(Visible(out.Text))-room)
-		for _, c := range slices.Backward(cuts) {
-			out.Text = out.Text[:c.from] + "…" + c.closes + out.Text[c.to:]
-		}
+		cutOut(&out, cuts)
 		if width(Visible(out.Text)) <= room {
 			if withoutVersion {
-				out.Text = "{…" + strings.TrimPrefix(out.Text, versionMember)
+				cutOut(&out, []elision{versionCut})
 			}
 			return &out
 		}
 		if !withoutVersion && strings.HasPrefix(out.Text, versionMember) {
 			withoutVersion = true
-			room += len(versionMember) - width("{…")
+			room += versionCut.saves()
 		}
 	}
 	return nil
@@ -131,8 +123,22 @@ type elision struct {
 	closes   string
 }
 
+// versionCut omits versionMember.
+var versionCut = elision{from: 1, to: len(versionMember)}
+
 // saves returns the minimum number of columns by which the elision shortens a text.
 func (c *elision) saves() int { return c.to - c.from - 1 - len(c.closes) }
+
+// cutOut makes the elisions, which are in order, in the text of an event, and moves its mark.
+func cutOut(e *verdict.Evidence, cuts []elision) {
+	for _, c := range slices.Backward(cuts) {
+		kept := "…" + c.closes
+		e.Text = e.Text[:c.from] + kept + e.Text[c.to:]
+		if shift := c.to - c.from - len(kept); e.Mark != nil && c.to <= e.Mark.From {
+			e.Mark.From, e.Mark.To = e.Mark.From-shift, e.Mark.To-shift
+		}
+	}
+}
 
 // shortenValues shortens the values of members, the longest first, so that the text takes fewer
 // columns. It returns how many columns are still too many.
