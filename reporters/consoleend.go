@@ -105,8 +105,9 @@ func (c *Console) End(r *verdict.Report) {
 		for i := range shown {
 			c.writeSeparator()
 			lines := slices.Concat(c.entryLines(&shown[i].entry), c.linesBelow(&shown[i]))
-			if legend := c.legend(lines); !explained && legend != nil {
-				lines, explained = append(lines, legend...), true
+			if !explained {
+				legend := c.legend(lines)
+				lines, explained = append(lines, legend...), legend != nil
 			}
 			for _, line := range lines {
 				c.writeLine(line)
