@@ -89,7 +89,7 @@ func (s *supervisor) judge(ctx context.Context, e *Entry) (*Result, error) {
 		r.Outcome, r.Problem = Stopped, "it filled the disk: its report could not be written"
 	}
 	if r.Outcome == Unreachable {
-		r.Problem = explainUnreachable(r.Problem, handed.Quote, e.besideList, work)
+		r.Problem = explainUnreachable(r.Problem, handed.Quote, e.hintCwd(), work)
 	}
 	if used := sdk.FindInNpxCache(filepath.Join(work, "home")); used != nil && r.SDK == "" {
 		r.SDK = used.String()

@@ -134,7 +134,7 @@ func (l *listReader) fillEntry(e *Entry, it *item, n *yaml.Node) error {
 		}
 		e.Flags = append(e.Flags, "--cwd", it.Cwd)
 	} else {
-		e.besideList = l.hintCwd(it)
+		e.listDir = l.dir
 	}
 	if it.URL != "" {
 		e.Flags = append(e.Flags, "--transport", cmp.Or(it.Transport, "auto"))
@@ -155,16 +155,22 @@ func (l *listReader) fillEntry(e *Entry, it *item, n *yaml.Node) error {
 }
 
 // hintCwd returns a hint if the command of an entry without cwd names a file next to the list.
-func (l *listReader) hintCwd(it *item) string {
-	words := slices.Concat(it.Command, strings.Fields(it.Start))
+func (e *Entry) hintCwd() string {
+	if e.listDir == "" {
+		return ""
+	}
+	words, isStart := e.Args[1:], e.Args[0] == "--start" // otherwise "--" is before the command, or a URL is alone
+	if isStart {
+		words = strings.Fields(e.Args[1])
+	}
 	for i, word := range words {
 		if _, value, ok := strings.Cut(word, "="); ok {
 			word = value
 		}
-		if !filepath.IsLocal(word) || word == "." || !exists(filepath.Join(l.dir, word)) {
+		if !filepath.IsLocal(word) || word == "." || !exists(filepath.Join(e.listDir, word)) {
 			continue
 		}
-		if i > 0 || it.Start != "" {
+		if i > 0 || isStart {
 			return fmt.Sprintf("%s is next to the list: set cwd: . to start the command there", shorten(word, 80))
 		}
 		if !strings.ContainsAny(word, `/\`) {

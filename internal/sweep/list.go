@@ -38,10 +38,10 @@ type Entry struct {
 	Unusable string
 
 	text []byte // the entry as written in the list
-	// besideList is a hint for a command that names a file next to the list and starts in another
-	// folder; "" for any other command.
-	besideList string
-	asked      string // see Result.Asked; set when a sweep begins
+	// listDir is the folder of the list if the entry has no cwd; "" if it has one, or if the entry is
+	// not in mcp-conform's own format.
+	listDir string
+	asked   string // see Result.Asked; set when a sweep begins
 	// isForeign is set if a registry or a client's configuration file names the server.
 	isForeign bool
 }

@@ -160,8 +160,8 @@ func TestHintCwd(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got[0].besideList != want {
-			t.Errorf("%s: %q, not %q", entry, got[0].besideList, want)
+		if hint := got[0].hintCwd(); hint != want {
+			t.Errorf("%s: %q, not %q", entry, hint, want)
 		}
 	}
 }
