@@ -64,7 +64,8 @@ func concurrentCases() []suite.Case {
 	}
 }
 
-// Limits for real servers: all cases together send about 160 requests, and fewer to most servers.
+// Limits on what the concurrentCases send: together at most about 160 requests, and fewer to most
+// servers.
 const (
 	maxReads         = 3
 	maxTools         = 3

@@ -10,7 +10,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 )
 
-// Limits for real servers.
+// Limits on what a case requests, because a server may offer a lot.
 const (
 	maxPages = 5  // of each list
 	maxReads = 10 // number of resources

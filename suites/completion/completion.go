@@ -12,7 +12,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// Limits for real servers.
+// Limits on what a case requests, because a server may offer a lot or respond slowly.
 const (
 	maxPrompts   = 8               // arguments of prompts
 	maxVariables = 8               // variables of templates

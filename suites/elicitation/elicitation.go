@@ -43,7 +43,7 @@ func Cases() []suite.Case {
 	}
 }
 
-// Limits for real servers.
+// Limits on what a case calls, because a server may have many tools or respond slowly.
 const (
 	maxAskers = 4 // tools that are called repeatedly
 	callTime  = 3 * time.Second

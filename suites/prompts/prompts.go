@@ -13,7 +13,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// Limits for real servers.
+// Limits on what a case requests, because a server may have many prompts or respond slowly.
 const (
 	maxPages    = 20              // of the list, when it is walked again
 	maxPrompts  = 10              // prompts requested with valid params

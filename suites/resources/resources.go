@@ -15,7 +15,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Limits for real servers.
+// Limits on what a case requests, because a server may offer a lot or respond slowly.
 const (
 	maxReads         = 20 // resources
 	maxUnanswered    = 2  // reads without a response, each of which costs the whole timeout

@@ -60,7 +60,7 @@ func Cases() []suite.Case {
 	}
 }
 
-// Limits for real servers.
+// Limits on what a case calls, because a server may have many tools or respond slowly.
 const (
 	maxTools      = 20 // called once each
 	maxAskers     = 3  // tools that are called repeatedly

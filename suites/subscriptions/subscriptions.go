@@ -113,7 +113,7 @@ func knownChanges(t *suite.T) []knownChange {
 	return out
 }
 
-// Limits for real servers.
+// Limits on what a case requests, because a server may offer a lot.
 const (
 	maxPages = 20
 	maxURIs  = 3

@@ -27,7 +27,7 @@ const (
 // toolCalls is the capability to run tool calls as tasks.
 const toolCalls = "tasks.requests.tools.call"
 
-// Limits for real servers.
+// Limits on what a case requests, because a server may have many tools or respond slowly.
 const (
 	maxPages = 20 // of a list
 	maxTools = 8  // tools that are run as tasks

@@ -15,7 +15,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Limits for real servers.
+// Limits on what a case requests, because a server may have many tools or respond slowly.
 const (
 	maxPages    = 20              // of the list, when it is walked again
 	maxLinks    = 3               // resources that are read
