@@ -42,7 +42,7 @@ func EdgeArguments(schema jsontext.Value) []map[string]any {
 }
 
 // ArgumentsWithText returns the smallest arguments with text as the value of the alphabetically
-// first member that may be any string.
+// first member that certainly accepts every string. ok is false if there is no such member.
 func ArgumentsWithText(schema jsontext.Value, text string) (arguments map[string]any, ok bool) {
 	least, properties := plainArguments(schema)
 	for _, name := range slices.Sorted(maps.Keys(properties)) {
@@ -55,7 +55,7 @@ func ArgumentsWithText(schema jsontext.Value, text string) (arguments map[string
 	return nil, false
 }
 
-// TakesAnyText reports whether a schema certainly permits any string.
+// TakesAnyText reports whether a schema certainly permits every string.
 func TakesAnyText(schema jsontext.Value) bool {
 	words, understood := knownKeywords(schema, plainWords)
 	typeName, _ := wire.Text(words["type"])

@@ -42,8 +42,8 @@ func (t Tool) EdgeArguments() []map[string]any {
 	return generate.EdgeArguments(wire.At(t.Raw, "/inputSchema"))
 }
 
-// ArgumentsWithText returns arguments that contain the given string. ok is false if no argument may
-// be any string, or if good arguments are known.
+// ArgumentsWithText returns arguments, one of which is the given string. ok is false if the tool
+// has no argument that certainly accepts every string, or if good arguments are known.
 func (t Tool) ArgumentsWithText(text string) (arguments map[string]any, ok bool) {
 	if len(t.given) > 0 {
 		return nil, false

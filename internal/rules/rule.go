@@ -77,7 +77,8 @@ func (o *Reporter) Judges(requirement string) bool {
 	return slices.Contains(o.rule.Requirements, requirement) && o.result(requirement) != nil
 }
 
-// MarkObserved records that the requirement was observed once.
+// MarkObserved records that the requirement was observed once: the server had an occasion to keep
+// or break it. Report does this for the occasions on which the server broke it.
 func (o *Reporter) MarkObserved(requirement string) {
 	if r := o.result(requirement); r != nil {
 		r.Observed++

@@ -38,8 +38,8 @@ type row struct {
 	weight verdict.Weight
 	// when is a further condition on the violation; nil means none.
 	when func(v schema.Violation) bool
-	// observedAt are the places that show that the requirement was observed, if they differ from
-	// place.
+	// observedAt lists places in the schema as place does. The requirement counts as observed in each
+	// message that contains one of them. If it is empty, the places of place count instead.
 	observedAt string
 	// elsewhere is set if another rule reports the violation, so that this one does not.
 	elsewhere bool
@@ -71,8 +71,8 @@ func (r *row) topics() []string {
 	return strings.Fields(r.in)
 }
 
-// observedPlaces returns the places that show that the requirement was observed. They are types and
-// direct members of types, because package schema records no other places.
+// observedPlaces returns the places that count for observedAt, separated by spaces. They should be
+// types and direct members of types, because package schema records no other places.
 func (r *row) observedPlaces() string {
 	if r.observedAt != "" {
 		return r.observedAt
