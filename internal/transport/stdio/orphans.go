@@ -15,8 +15,9 @@ import (
 // markVariable is the environment variable that marks every server that a program starts after
 // AdoptOrphans. The processes that the server starts inherit it. The mark identifies a process even
 // after the process has moved to another session and its parents have exited. The value is a path
-// of owner names, outermost first. A server may itself be a program that called AdoptOrphans, and
-// each such program appends a name.
+// of owner names, outermost first. An owner name stands for the server from which the process
+// descends. A server may itself be a program that called AdoptOrphans, and each such program
+// appends a name.
 const markVariable = "MCP_CONFORM_SERVER"
 
 // AdoptOrphans makes this program responsible for every process that its servers start, in any
@@ -78,8 +79,9 @@ func (r *registry) takeLeftovers(redact func(string) string) (out []string) {
 	return out
 }
 
-// newOwner returns an owner name for a server that is about to start, or "" if AdoptOrphans was not
-// called. The caller holds the lock.
+// newOwner returns a new owner name for a server that is about to start. The name goes into the
+// mark of every process that descends from the server, see markVariable. newOwner returns "" if
+// AdoptOrphans was not called. The caller holds the lock.
 func (r *registry) newOwner() string {
 	if r.token == "" {
 		return ""
@@ -121,8 +123,9 @@ func markIn(environ []byte) string {
 	return ""
 }
 
-// ownerOf returns the owner name that this program gave to the server or outsider from which the
-// process descends, or "" if the process has no such name.
+// ownerOf returns the owner name that this program gave to the server from which the process
+// descends. It returns r.outsider if the process descends from a command with the environment of
+// OutsiderEnv, and "" if its mark has neither.
 func (r *registry) ownerOf(one processInfo) string {
 	for name := range strings.SplitSeq(r.table.markOf(one.pid), "/") {
 		if name != "" && (name == r.outsider || strings.HasPrefix(name, r.token+".")) {
@@ -162,8 +165,8 @@ func (r *registry) orphans() []processInfo {
 	return slices.DeleteFunc(r.table.suspects(), func(one processInfo) bool { return leaders[one.pid] || one.pid == os.Getpid() })
 }
 
-// orphansOf returns the orphans that certainly or possibly belong to the
-// server.
+// orphansOf returns the orphans that certainly or possibly descend from the server with this owner
+// name.
 func (r *registry) orphansOf(owner string) (pids []int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -292,8 +295,8 @@ func shownCommand(line string) string {
 	return quoted[1 : len(quoted)-1]
 }
 
-// retire records that the server has exited, so that all processes in known must end too, and kills
-// the server's orphans. The caller must not hold the lock.
+// retire records that the server with this owner name has exited, so that all processes in known
+// must end too, and kills the server's orphans. The caller must not hold the lock.
 func (r *registry) retire(owner string, known processSet) {
 	r.mu.Lock()
 	delete(r.owners, owner)

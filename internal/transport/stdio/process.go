@@ -11,7 +11,7 @@ type process struct {
 	cmd   *exec.Cmd
 	group group // see group_*.go
 
-	owner string // its name in the marks of the processes that it starts; "" without AdoptOrphans
+	owner string // its owner name, see newOwner; "" without AdoptOrphans
 
 	mu    sync.Mutex
 	gone  bool       // the server has exited: its pid may soon be reused

@@ -18,9 +18,9 @@ type registry struct {
 	adopting bool            // orphans become our children
 	alone    bool            // adopting, and AdoptOrphans found no children: orphans without a mark belong to servers
 	token    string          // the prefix of all owner names; "" without AdoptOrphans
-	outsider string          // the owner name of commands that are not servers
-	started  int             // how many servers were given a name
-	owners   map[string]bool // the names of the living servers
+	outsider string          // the name in place of an owner name for commands that are not servers
+	started  int             // how many servers were given an owner name
+	owners   map[string]bool // the owner names of the living servers
 	ended    processSet      // processes of servers that have exited
 	lost     processSet      // processes that can't be killed
 	left     []leftover      // processes that TakeLeftovers will list

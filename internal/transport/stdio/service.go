@@ -129,8 +129,8 @@ func (s *Service) Stop(patience transport.Patience) (killed bool) {
 }
 
 // Members returns the processes that the service currently consists of: those of its group, their
-// descendants and, after AdoptOrphans, its orphans, including orphans whose owner is unknown. It
-// returns an empty list if the system does not list processes.
+// descendants and, after AdoptOrphans, its orphans, including orphans of which no mark says from
+// which server they descend. It returns an empty list if the system does not list processes.
 func (s *Service) Members() []int {
 	all, members := system{}.all(), processSet{}
 	roots := []int{s.PID()}
