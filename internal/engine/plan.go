@@ -8,11 +8,11 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 )
 
-// A plan is what a run will do: the selected opinions (see pair), and the cases that the run needs
-// for them.
+// A plan is what a run will do: which cases and rules judge which requirements, and the cases that
+// must run for that.
 type plan struct {
 	units                []*unit        // the most urgent first: if several wait for a slot, the first gets it
-	casePairs, rulePairs []pair         // the selected opinions of cases and of rules
+	casePairs, rulePairs []pair         // cases, and rules, each with a requirement to judge
 	areas                map[string]int // the number of cases in the units, by area
 	leftOut              int            // how many cases a quick run leaves out
 }
@@ -26,7 +26,7 @@ func (p *plan) total() int {
 	return n
 }
 
-// isEmpty reports whether no opinion is selected.
+// isEmpty reports whether no pair is selected.
 func (p *plan) isEmpty() bool { return len(p.casePairs) == 0 && len(p.rulePairs) == 0 }
 
 // leavesOutAll reports whether a quick run leaves out every selected case that
@@ -35,7 +35,7 @@ func (p *plan) leavesOutAll() bool { return p.leftOut > 0 && p.total() == 0 }
 
 // instance is one case or rule in one revision.
 type instance struct {
-	judge    string
+	judge    string // the id of the case or rule
 	revision spec.Revision
 }
 

@@ -56,8 +56,8 @@ func (s *Selection) Compile() error {
 	return nil
 }
 
-// Admits reports whether a judge's opinion on requirement q is selected. judge is the id of a case
-// or rule, and area its area.
+// Admits reports whether a case or rule is selected to judge requirement q. judge is the id of the
+// case or rule, and area its area.
 func (s *Selection) Admits(judge, area string, q *spec.Requirement, r spec.Revision, t spec.Transport) bool {
 	if !s.mayAdmit(judge, area, q, r, t) {
 		return false
@@ -81,10 +81,10 @@ func (s *Selection) mayAdmit(judge, area string, q *spec.Requirement, r spec.Rev
 // narrows reports whether a focus or labels limit what is judged.
 func (s *Selection) narrows() bool { return len(s.Focus) > 0 || s.Labels != "" }
 
-// Labels returns the labels of a judge's opinion on a requirement: the given area and that of the
-// requirement, the ids of the requirement and the judge, the first word of the judge's id, the
-// level, the revision and the transport. A requirement about security, in whatever area, also has
-// the label of the security area and its CWE.
+// Labels returns the labels of a case or rule, the judge, together with a requirement that it
+// judges: the given area and that of the requirement, the ids of the requirement and the judge, the
+// first word of the judge's id, the level, the revision and the transport. A requirement about
+// security, in whatever area, also has the label of the security area and its CWE.
 func Labels(judge, area string, q *spec.Requirement, r spec.Revision, t spec.Transport) []string {
 	labels := []string{area, q.ID, judge, string(q.Level), string(r), transportLabel(t)}
 	more := []string{q.Area, spec.AreaOf(judge)}
@@ -174,16 +174,16 @@ func (o *Options) wantedRevisions() []spec.Revision {
 	return out
 }
 
-// A pair is one judge's opinion on one requirement in one revision.
+// A pair is a case or rule with one of the requirements that it judges, in one revision.
 type pair struct {
-	judge       string
+	judge       string // the id of the case or rule
 	area        string
 	requirement *spec.Requirement
 	revision    spec.Revision
 	caseIndex   int // -1 for a rule
 }
 
-// pairs returns the selected opinions in revision r.
+// pairs returns the selected pairs in revision r.
 func (o *Options) pairs(r spec.Revision) []pair {
 	var out []pair
 	add := func(judge, area string, requirements []string, index int) {

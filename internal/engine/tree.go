@@ -12,18 +12,18 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// A Plan is what a run will do, as a tree of specs.
+// A Plan is what a run will do, as a tree of Ginkgo specs.
 type Plan struct {
 	Specs    []Spec
 	labels   string // see Selection.Labels
 	outcomes *specOutcomes
 }
 
-// A SpecResult is the result of a spec.
+// A SpecResult is the result of a Ginkgo spec, which is a case or a rule, see Spec.
 type SpecResult struct {
 	Outcome verdict.Outcome
-	// Findings are the findings on the requirements that the spec's judge judges and, if the judge
-	// is a case, the findings in its traffic. Their ids may still change.
+	// Findings are the findings on the requirements that the case or rule judges and, for a case,
+	// also the findings in its traffic. Their ids may still change.
 	Findings []verdict.Finding
 }
 
@@ -37,10 +37,10 @@ func newSpecOutcomes() *specOutcomes {
 	return &specOutcomes{settled: make(chan struct{}), all: map[instance]SpecResult{}}
 }
 
-// readReport reads the outcomes from a report. The outcome of a judge is its most severe verdict;
-// for a case, the findings in its traffic count too. A case that finished without a verdict and
-// without a finding only provoked what rules judge. Its outcome is Kept, or the one with which it
-// stopped early.
+// readReport reads the outcomes from a report. The outcome of a case or rule is its most severe
+// verdict; for a case, the findings in its traffic count too. A case that finished without a
+// verdict and without a finding only provoked what rules judge. Its outcome is Kept, or the one
+// with which it stopped early.
 func (o *specOutcomes) readReport(p *verdict.Report, finished *finishedCases) {
 	raise := func(judge string, rev spec.Revision, to verdict.Outcome, because ...verdict.Finding) {
 		key := instance{judge, rev}
@@ -72,11 +72,11 @@ func (o *specOutcomes) readReport(p *verdict.Report, finished *finishedCases) {
 	close(o.settled)
 }
 
-// A Spec is one case or rule in one revision over one transport, with the labels of all
-// requirements that it judges.
+// A Spec is a Ginkgo spec: one case or rule in one revision over one transport, with the labels of
+// all requirements that it judges or provokes.
 type Spec struct {
 	Area      string
-	Judge     string
+	Judge     string // the id of the case or rule
 	Title     string
 	Revision  spec.Revision
 	Transport spec.Transport
@@ -114,7 +114,7 @@ func SpecsOf(cases []suite.Case, rev spec.Revision, over spec.Transport) []Spec 
 	return t.specs
 }
 
-// specTree merges a judge's opinions on several requirements into one spec.
+// specTree merges the pairs of a case or rule and its requirements into one spec, see pair.
 type specTree struct {
 	specs []Spec
 	at    map[instance]int

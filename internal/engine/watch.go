@@ -184,8 +184,9 @@ func connectionsLostSince(events []*transcript.Event) (from int, refused bool) {
 	return from, refused
 }
 
-// checkEnded calls checkConversation for the unit's conversations that have ended. It returns after
-// the check, so that Progress does not report their case as done if the server no longer serves.
+// checkEnded calls checkConversation for the unit's conversations that have ended. It must return
+// before the case that used them is reported as done, because watchedProgress drops that report if
+// the check has found that the server no longer serves.
 func (o *opener) checkEnded() {
 	if !o.s.watch.hasBegun.Load() {
 		return
