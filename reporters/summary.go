@@ -56,8 +56,8 @@ func columnsOf(r *verdict.Report) []tallyColumn {
 	return out
 }
 
-// tallyLines returns a line of counts for each judged revision, and a line for each
-// one that the server does not speak.
+// tallyLines returns a line of counts for each judged revision, and then the revisions that the
+// server does not speak: those with the same reason together, in wrapped lines.
 func tallyLines(r *verdict.Report, columns int) []string {
 	rows := make([][]string, len(r.Revisions))
 	for _, col := range columnsOf(r) {

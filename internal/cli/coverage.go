@@ -26,8 +26,8 @@ type requirementCoverage struct {
 	state      state
 	judges     []string
 	faults     []string
-	variations []string               // the ids of the legal variations that use the requirement, if it is a permission
-	reason     string                 // why no check judges the requirement or, for a permission, why no variation uses it
+	variations []string               // for a permission, the ids of the legal variations that do what it permits
+	reason     string                 // why no check judges the requirement or, for a permission, why it has no variations
 	cases      map[string]*suite.Case // all cases, by id
 }
 
@@ -100,8 +100,8 @@ func (s *requirementCoverage) judgedByText() string {
 	}
 }
 
-// text returns on one line what judges the requirement, which faults prove the judges, and which
-// legal variations use the requirement.
+// text returns on one line which checks judge the requirement, which faults prove that these checks
+// work, and which legal variations do what the requirement permits.
 func (s *requirementCoverage) text() string {
 	text := s.judgedByText()
 	if len(s.faults) > 0 {

@@ -91,8 +91,8 @@ func (r *Rounds) Of(req *Request) *Round {
 	return nil
 }
 
-// RequiredUndeclared reports whether a repeat of req that does not declare the capability required
-// input of the given method.
+// RequiredUndeclared reports whether the server required input of the given method in the result of
+// a repeat of req (see Request.IsRepeatOf), although that repeat did not declare the capability.
 func (r *Rounds) RequiredUndeclared(req *Request, method, capability string) bool {
 	if r.negotiation.Era() == spec.Handshake {
 		return false

@@ -180,9 +180,9 @@ func isEmpty(v jsontext.Value) bool {
 	return len(names) == 0
 }
 
-// judgeDeclared judges whether the request whose result requires input declares the capability for
-// that input. If an earlier request declares it, the server may have kept that declaration: an equal
-// request before the declaration, which got no such input, shows that.
+// judgeDeclared judges an input that a result requires: the request must declare the capability for
+// that input. If only an earlier request declares it, the server may have kept that declaration. It
+// has, if it required no such input of an equal request before the declaration.
 func judgeDeclared(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	capability := capabilityOf(obs.Message.Method)
 	if obs.InputKey == nil || capability == "" || !s.AppliesTo(obs.Request) || !obs.Request.Metadata.IsComplete() {
@@ -212,9 +212,10 @@ func judgeDeclared(s *rules.Session, obs *rules.Observation, out *rules.Reporter
 	out.MarkReportedElsewhere(undeclaredCapability)
 }
 
-// earlierDeclaration returns the first request that declares the capability after an equal request
-// without it, to which the server responded without such input; nil if there is none. The equal
-// request is no retry, because a retry may have brought the input.
+// earlierDeclaration returns the first request that declares the capability, comes before the
+// request of obs, and follows a control; nil if there is none. A control is equal to the request of
+// obs, does not declare the capability either, and got no demand for input of the method of obs. A
+// retry is no control, because it may have brought the input.
 func earlierDeclaration(s *rules.Session, obs *rules.Observation, capability string) *rules.Request {
 	controlled := false
 	for _, req := range s.ClientRequests() {
