@@ -33,8 +33,8 @@ type Options struct {
 	Out     io.Writer
 }
 
-// revisions are the revisions that this server speaks. The older ones are left out because of
-// batches, which the SDK supports only in part.
+// revisions are the revisions that this server speaks. The older ones permit batches, which the SDK
+// supports only in part, so they are left out.
 var revisions = []string{"2025-11-25", "2025-06-18"}
 
 const instructions = `These tools judge whether an MCP server keeps the protocol. Call run with the name of a

@@ -85,8 +85,9 @@ func (t *tools) run(ctx context.Context, r *mcp.CallToolRequest, in runInput) (j
 	return out, err
 }
 
-// judge runs the program on a server, and offers its report even if the run was interrupted. If
-// there is no readable report, or it has no verdicts, judge returns the error of the program.
+// judge runs mcp-conform on a server, and offers the report of the run as a resource, even if the
+// run was interrupted. If the report can't be read or has no verdicts, judge returns the error that
+// the child process printed.
 func (t *tools) judge(ctx context.Context, r *mcp.CallToolRequest, s Server, flags ...string) (judgement, *verdict.Report, error) {
 	ctx, free, err := t.acquireSlot(ctx)
 	if err != nil {

@@ -28,11 +28,14 @@ type Baseline struct {
 }
 
 // Apply marks the verdicts and findings of the report that have an entry as known, and adds the
-// stale entries to the report. whole means that the run was unfiltered. An entry is stale if it has
-// expired. If the run is complete, an entry is also stale if its requirement is kept, does not
-// apply to the server, or was not judged. There are three exceptions: an entry without a verdict in
-// the report is stale only if whole is true, an entry whose requirement was judged but not observed
-// is stale only if it has expired, and an entry for another transport is never stale.
+// stale entries to the report. whole means that no flag limited what the run judged. An entry for
+// another transport is never stale. Any other entry is stale
+//   - if it has expired, and either the report has a verdict on its requirement or whole is true,
+//   - if the run is complete, and the requirement is kept in some revision and deviates in none,
+//   - if the run is complete, and the requirement does not apply to the server in any revision,
+//   - if the run is complete, whole is true, and the report has no verdict on the requirement.
+//
+// If the entry names a revision, only the verdicts in that revision count.
 func (b *Baseline) Apply(r *verdict.Report, now time.Time, whole bool) {
 	r.Baseline = b.Path
 	for i := range b.Entries {

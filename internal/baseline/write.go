@@ -37,10 +37,11 @@ func (a *Accept) accepts(v *verdict.Verdict) bool {
 }
 
 // Update returns a baseline that covers the accepted findings of a report. Existing entries whose
-// findings still occur are kept unchanged, even if they have expired. New entries get the reason,
-// and a revision if the finding is not in every judged revision. Entries whose findings no longer
-// occur are dropped, unless the report can't decide that. Update changes which verdicts and
-// findings of the report are known.
+// findings still occur are kept unchanged, even if they have expired. New entries get the reason in
+// accept, and a revision if the finding is not in every judged revision. Entries whose findings no
+// longer occur are dropped; an entry stays if the report can't show whether its findings still
+// occur. Update also changes the report: the verdicts that the kept entries cover are then known,
+// with their findings, and no other verdicts are.
 func Update(old *Baseline, r *verdict.Report, accept Accept, now time.Time) (*Baseline, Change) {
 	for i := range r.Verdicts {
 		r.Verdicts[i].Known = ""

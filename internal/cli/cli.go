@@ -168,7 +168,7 @@ type app struct {
 	code       int           // the exit code of a command that returns no error
 	specs      *types.Report // Ginkgo's report of the run; nil before the specs have run
 	outputName string        // how messages name the server's output that they quote; "" for stderr
-	// pacer paces the requests to the server; nil before one was opened.
+	// pacer paces the requests to the server. It is nil until the method open is called.
 	pacer *exchange.Pacer
 	quote string // see sweep.Handover
 }

@@ -77,8 +77,9 @@ func (a *app) println(line string) {
 	}
 }
 
-// differenceLines returns one line for each difference, and a heading before the findings that are
-// no longer observed (baseline.Unseen). These findings must be adjacent in the slice.
+// differenceLines returns one line for each difference, and a heading before the requirements that
+// were kept and are no longer observed (baseline.Unseen). In the slice, the differences of this
+// kind must follow one another.
 func differenceLines(all []difference) []string {
 	var out []string
 	for i, g := range all {

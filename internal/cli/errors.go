@@ -43,8 +43,8 @@ func errorsOf(err error) []error {
 	return out
 }
 
-// exitCodeOfError returns the exit code for an error. Errors of an unknown type count as usage
-// errors, because those of cobra are.
+// exitCodeOfError returns the exit code for an error. An error of an unknown type counts as a usage
+// error, because it is most likely from cobra, which rejects a wrong command line.
 func (a *app) exitCodeOfError(err error) int {
 	switch {
 	case errors.As(err, new(*target.UsageError)), errors.As(err, new(*engine.SelectionError)):

@@ -71,8 +71,8 @@ func (a *app) findExample(candidates []faults.Fault) (faults.Fault, *verdict.Fin
 	var first faults.Fault
 	var finding *verdict.Finding
 	for i, f := range candidates {
-		// The results are read in the order of the candidates, whichever is ready first, so that
-		// each run prints the same example.
+		// The results are read in the order of the candidates, not in the order in which they
+		// arrive, so that each run prints the same example.
 		if x := <-found[i]; x != nil && finding == nil {
 			first, finding = f, x
 			cancel()

@@ -163,7 +163,8 @@ func (a *app) explainRequirement(q *spec.Requirement) {
 	a.printField("judged by", newCoverage().lookup(q).judgedByText())
 }
 
-// needKeys maps each need that the configuration can meet to the keys that meet it.
+// needKeys maps the needs of requirements (spec.Requirement.Needs) to the keys of the configuration
+// that meet them. Needs that no key can meet are left out.
 var needKeys = map[string][]string{
 	"fixture.safe-tool": {"tools: call"}, "fixture.no-argument-tool": {"tools: call"},
 	"fixture.task-tool": {"tools: call"}, "fixture.required-task-tool": {"tools: call"}, "fixture.failing-task-tool": {"tools: call"},

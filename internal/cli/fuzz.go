@@ -368,7 +368,8 @@ func (s *fuzzScreen) progress(st fuzz.Status) {
 	}
 }
 
-// found prints a finding as the command run does, and writes its replay file if a folder is named.
+// found prints a finding as the command run does, and writes its replay file if --out names a
+// folder.
 func (s *fuzzScreen) found(f *fuzz.Finding) {
 	s.count++
 	again, err := s.writeReplay(f)
@@ -380,7 +381,7 @@ func (s *fuzzScreen) found(f *fuzz.Finding) {
 }
 
 // writeReplay writes the replay file of a finding and returns the command that replays it, or nil
-// if no folder is named.
+// if --out names no folder.
 func (s *fuzzScreen) writeReplay(f *fuzz.Finding) ([]string, error) {
 	if s.folder == "" {
 		return nil, nil

@@ -110,8 +110,9 @@ func fileExists(name string) bool {
 	return err == nil
 }
 
-// draft connects to the server and returns a configuration for what the server offers. What counts
-// in each era (handshake or stateless) is the first revision of probeOrder that the server speaks.
+// draft connects to the server and returns a configuration for what the server offers. For each era
+// (handshake or stateless), the configuration describes the first revision of probeOrder that the
+// server speaks.
 func (a *app) draft(f *initFlags, t target.Target) (string, error) {
 	defer a.handleSignals(interruptMessage)()
 	s, err := a.open(&f.server, nil)

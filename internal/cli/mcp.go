@@ -70,8 +70,8 @@ func (a *app) mcp(c *cobra.Command, f *mcpFlags) error {
 	return nil
 }
 
-// reportFolder returns the absolute path of the folder for reports. A temporary folder is created
-// only when the first report is written.
+// reportFolder returns the absolute path of the folder for reports, which it creates. If out is "",
+// it is a temporary folder, which is created only when the first report is written.
 func reportFolder(out string) (string, error) {
 	if out == "" {
 		return filepath.Join(os.TempDir(), "mcp-conform-"+rand.Text()), nil

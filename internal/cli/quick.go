@@ -37,9 +37,10 @@ func (f *runFlags) leftOutLine(r *verdict.Report, o *engine.Options) string {
 	return fmt.Sprintf("--quick left out %s; to judge them: %s", strings.Join(what, " and "), reporters.ShellQuote(f.commandLine(o, false)))
 }
 
-// olderRevisions returns the revisions before the newest one of the report that the run did not
-// judge and could judge: those that have the transport, and to which one of the requirements in --focus applies, if
-// it names only requirements.
+// olderRevisions returns the revisions that the run could have judged but did not, as far as they
+// are older than the newest revision of the report. They define the transport, and the server has
+// not refused them. If --focus names only requirements, at least one of these applies in each
+// returned revision.
 func (f *runFlags) olderRevisions(r *verdict.Report) []string {
 	var out []string
 	for _, rev := range spec.NewestFirst(spec.Revisions()) {

@@ -200,7 +200,8 @@ func (r *sessionRecorder) begin(s *recordedSession) error {
 	return transcript.WriteRecording(r.writer(s), &transcript.Recording{Transport: string(s.over), Tool: "mcp-conform " + version()})
 }
 
-// rewrite begins the file again, because the first line names another transport.
+// rewrite begins the file again, because its first line does not name the transport that is known
+// by now.
 func (r *sessionRecorder) rewrite(s *recordedSession) error {
 	_, err := s.file.Seek(0, io.SeekStart)
 	return errors.Join(err, s.file.Truncate(0), r.begin(s))

@@ -99,7 +99,8 @@ func (f *remoteFlags) registerOtherUser(fs *pflag.FlagSet) {
 	fs.StringVar(&f.otherUser, "other-user", "", "a second user, who must not get what belongs to the first")
 }
 
-// runArgs returns the flags that a command needs to repeat the run, but not to replay a finding.
+// runArgs returns flags of the run that are needed in a command that repeats the whole run. A
+// command that replays a single finding does not need them.
 func (f *remoteFlags) runArgs() []string {
 	if f.otherUser == "" {
 		return nil
@@ -216,7 +217,8 @@ func opensStream(p *exchange.Pending) bool {
 	return p.Head() != nil && p.Head().Status() == 200 && p.Head().MediaType() == transcript.EventStream
 }
 
-// endSession ends the session that the first POST may have opened.
+// endSession ends the session that the server may have opened in its response to the POST of
+// initialize.
 func endSession(ctx context.Context, c *exchange.Client, u *url.URL, post *exchange.Pending) {
 	const session = "Mcp-Session-Id"
 	if id := post.Head().Get(session); id != "" {
