@@ -118,8 +118,8 @@ func withPlaceholders(o *script.Operation) string {
 	return string(wire.Object(names, members))
 }
 
-// maxID is the number of bytes to which operationLine and withPlaceholders shorten the id of
-// another message.
+// maxID is the number of bytes to which operationLine and withPlaceholders shorten the id of an
+// earlier request to which the operation refers.
 const maxID = 40
 
 // shortenMessage shortens a message to at most the given number of bytes. It first cuts the middle

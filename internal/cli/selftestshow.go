@@ -11,8 +11,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/reporters"
 )
 
-// selftestProgress shows the progress of a self-test. On a terminal it rewrites
-// one line, and elsewhere it prints a line for each tenth.
+// selftestProgress shows the progress of a self-test. On a terminal it rewrites one line, and
+// elsewhere it prints a line for each tenth of the work.
 type selftestProgress struct {
 	out     io.Writer
 	live    bool

@@ -66,8 +66,8 @@ func (f *serverFlags) takeTarget(c *cobra.Command, args []string) {
 }
 
 // replayArgs returns the arguments with which a replay command reaches the same server in the same
-// way. They are not nil, not even if the configuration file names everything: nil means that no
-// command does.
+// way. If the configuration file names everything, the result is empty but not nil, because nil
+// would mean that no command can reach the server in this way.
 func (f *serverFlags) replayArgs(t target.Target, policy inventory.Policy) []string {
 	words := t.Args()
 	if f.reference {

@@ -13,8 +13,8 @@ import (
 // ginkgoReport is the name of Ginkgo's own report of a run's specs.
 const ginkgoReport = "ginkgo"
 
-// writeSpecs writes Ginkgo's report in the format of ginkgo --json-report. If
-// the run ended before its specs, the report contains the reason.
+// writeSpecs writes Ginkgo's report in the format of ginkgo --json-report. If the run ended before
+// its specs ran, the report contains the reason.
 func (a *app) writeSpecs(w io.Writer, p *verdict.Report) error {
 	report := types.Report{SuiteDescription: "mcp-conform", SpecialSuiteFailureReasons: []string{p.Incomplete}}
 	if a.specs != nil {

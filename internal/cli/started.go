@@ -118,7 +118,8 @@ func (a *app) referenceTarget(o target.Options) (target.Target, error) {
 	path := map[string]string{"http": "mcp", "sse": "sse"}[o.Transport]
 	switch {
 	case o.Transport == "":
-		// Its processes accept each other's requestState.
+		// With this variable, all processes of the reference server accept each other's
+		// requestState.
 		env := append(slices.Clone(a.Environ), "MCP_CONFORM_STATE_KEY="+rand.Text())
 		return target.Target{Argv: []string{self, "serve"}, Env: env, Name: "reference"}, nil
 	case path == "":

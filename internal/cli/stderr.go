@@ -13,8 +13,9 @@ import (
 const stderrLines = 12
 
 // quoteStderr prints the lines of a server's stderr that say why it ended, or the last lines if no
-// line says why. For a server that was started for a URL, text has both stdout and stderr. It keeps
-// the most telling line for the sweep that started this run.
+// line says why. For a server that was started for a URL, text has both stdout and stderr.
+// quoteStderr also keeps one line in a.quote, for the sweep that started this run, if one did: the
+// first line that says why, or else the last line.
 func (a *app) quoteStderr(text string) {
 	shown, what := a.stderrEnd(text), "ends with"
 	cause := stderr.Cause(a.redact(text))

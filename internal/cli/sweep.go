@@ -354,8 +354,9 @@ const (
 	maxShared  = 15 // requirements with findings
 )
 
-// printSweep prints the servers that have findings or no verdict, without pending ones and the
-// broken ones first, the findings and the totals. folder contains the results.
+// printSweep prints the servers that have findings or no verdict, the broken ones first, then the
+// findings by requirement, and the totals. Pending servers are only in the totals. folder contains
+// the results.
 func (a *app) printSweep(w *sweep.Sweep, folder string) {
 	var rows []row
 	for _, r := range w.BySeverity() {

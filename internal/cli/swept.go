@@ -20,8 +20,8 @@ func (a *app) cancelAtStdinEnd() {
 	}()
 }
 
-// handOver returns a function that writes the handover for the sweep that started this run, if one
-// did.
+// handOver returns a function that writes the handover (see sweep.Handover) for the sweep that
+// started this run. If no sweep did, the function does nothing.
 func (a *app) handOver() func() {
 	path := a.takeVariable(sweep.HandoverVariable)
 	if path == "" {

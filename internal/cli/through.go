@@ -264,8 +264,9 @@ func (a *app) addGatewayComparison(ctx context.Context, f *runFlags, o engine.Op
 	return nil
 }
 
-// comparedRevision returns the newest handshake revision, because the comparison needs sessions, or
-// the newest of all if there is none. revisions are sorted, newest first.
+// comparedRevision returns the newest handshake revision, because the comparison needs sessions. If
+// there is no handshake revision, it returns the newest revision. revisions are sorted, newest
+// first.
 func comparedRevision(revisions []spec.Revision) spec.Revision {
 	for _, r := range revisions {
 		if r.Era() == spec.Handshake {

@@ -83,8 +83,9 @@ func (w *watched) judgeLastFindings(show changes) error {
 	return nil
 }
 
-// judgeAgain judges the requirements of the verdicts again, and returns a report of these alone. No
-// verdict is more severe than before, because deviations are not retried here.
+// judgeAgain judges the requirements of the verdicts again, and returns a report of these alone.
+// Deviations are not retried here, so judgeAgain limits each verdict to the severity that it had
+// before.
 func (w *watched) judgeAgain(before []verdict.Verdict, show changes) (*verdict.Report, error) {
 	f := *w.f
 	f.labels, f.revisions = labelsOf(w.last, before, f.labels), nil

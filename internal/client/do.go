@@ -63,8 +63,8 @@ func WithID(id wire.ID) Option { return func(w *wait) { w.id = id } }
 // time. A request without a response is cancelled, as a client should do, and the missing response
 // is not counted as a failure. Before Do cancels the request, it also waits until the server has
 // responded to a later request, and for the grace after that (see graceAfter), because the server
-// may be slow in all its responses. When Await, which sends no request, gets this option, it
-// releases the caller's slot at once.
+// may be slow in all its responses. With this option, Await, which sends no request, releases the
+// caller's slot for the whole wait.
 func Within(limit time.Duration) Option {
 	return func(w *wait) { w.limit, w.isLimited = limit, true }
 }
@@ -162,8 +162,9 @@ func (c *Conversation) progressSince(from int) int {
 	return n
 }
 
-// awaitAgain continues the wait for the response to a request, with the option that limits it. With
-// MayIgnore, a server that is slow in all its responses gets the time that it needs.
+// awaitAgain continues the wait for the response to a request. limit is the option that bounds this
+// further wait. If it is MayIgnore, a server that is slow in all its responses gets the time that
+// it needs.
 func (c *Conversation) awaitAgain(ctx context.Context, from int, id wire.ID, frame []byte, limit Option) *Reply {
 	r := c.AwaitResponse(ctx, from, id, limit)
 	r.Sent = c.sentEvent(from, frame) // exchange does not set Sent if only the response to the POST was late

@@ -120,8 +120,9 @@ func (c *Conversation) Fence(ctx context.Context) error {
 }
 
 // FenceIdle is like Fence, but for a server that has nothing else to do, and so can be slow only
-// because the machine is busy. With Options.Thorough, FenceIdle starts another server as a control
-// once the usual time has passed. If the control responds, FenceIdle waits little longer.
+// because the machine is busy. With Options.Thorough, FenceIdle starts another server for
+// comparison (the control) once the time that usualFenceTime returns has passed. If the control
+// responds, FenceIdle waits little longer.
 func (c *Conversation) FenceIdle(ctx context.Context) error {
 	if !c.opts.Thorough || c.opts.Starts == nil || !c.HasStarted() {
 		return c.Fence(ctx)
@@ -136,10 +137,10 @@ func (c *Conversation) fence(ctx context.Context, bound boundFunc) error {
 }
 
 // fenceTime returns how long to wait for the response to a fence: twenty times the slowest response
-// of this server so far, at least 3 s and at most the timeout. Once a fence has timed out, the time
-// is shorter, possibly less than 3 s. It is shorter than for other requests, so that an
-// unresponsive server does not cost the whole timeout each time. With Options.Thorough it is as
-// long as for other requests.
+// of this server so far, at least 3 s and at most the timeout. Once a fence has timed out, later
+// fences have less time, possibly less than 3 s. A fence has less time than other requests, so that
+// an unresponsive server does not cost the whole timeout each time. With Options.Thorough it has as
+// much as other requests.
 func (c *Conversation) fenceTime() time.Duration {
 	if c.opts.Thorough {
 		return c.opts.Pace.responseLimit(c.opts.Timeout)

@@ -34,8 +34,8 @@ type Options struct {
 	// waiting once another server has started in the same time and responded. Without
 	// it, the conversation waits for the whole StartTimeout.
 	Starts Starts
-	// Thorough makes the client wait for the response to a fence as long as for any other. Retries
-	// set it.
+	// Thorough makes the client wait for the response to a fence as long as for the response to any
+	// other request. Retries set it.
 	Thorough bool
 	// LeastGrace is the minimum that the method Grace returns; default 100 ms.
 	LeastGrace time.Duration

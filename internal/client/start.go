@@ -191,8 +191,8 @@ func (w *startWait) wait(ctx context.Context) error {
 	}
 }
 
-// waitAfterStart waits for the usual limit of a response, which begins at the server's first
-// response.
+// waitAfterStart waits as long as a response may take once the server has started (w.limit),
+// counted from the server's first response.
 func (w *startWait) waitAfterStart(ctx context.Context) error {
 	w.responded = nil
 	if w.pause(ctx, w.limit) == waitCancelled {
@@ -201,12 +201,12 @@ func (w *startWait) waitAfterStart(ctx context.Context) error {
 	return ErrUnanswered
 }
 
-// runControl starts another copy of the server in the usual way, for comparison (the control), and
-// returns how much longer to wait for the response of the first copy. If the control responds, more
-// is half the time that it took, or Grace if that is longer, so that the first copy has clearly
-// more time than the control. If the control does not respond, more is what is left of the time
-// allowed for a start, and err is the control's error. how says whether, in the meantime, the first
-// copy responded or the wait was cancelled.
+// runControl starts another copy of the server for comparison (the control), to which it sends an
+// ordinary initialize, and returns how much longer to wait for the response of the first copy. If
+// the control responds, more is half the time that it took, or Grace if that is longer, so that the
+// first copy has clearly more time than the control. If the control does not respond, more is what
+// is left of the time allowed for a start, and err is the control's error. how says whether, in the
+// meantime, the first copy responded or the wait was cancelled.
 func (w *startWait) runControl(ctx context.Context) (more time.Duration, how pauseEnd, err error) {
 	limited, cancel := context.WithTimeout(ctx, w.longest)
 	began := time.Now()
