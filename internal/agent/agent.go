@@ -1,6 +1,7 @@
 // Package agent is an MCP server for agents: its tools judge MCP servers, explain requirements and
-// compare reports. Each tool starts this program again as a child process, which starts or reaches
-// only servers that the command line allowed, and returns a part of its report or output.
+// compare reports. Each tool starts this program again as a child process, and returns a part of
+// the child's report or output. The child starts or reaches only servers that the command line
+// allowed.
 package agent
 
 import (

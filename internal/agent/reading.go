@@ -45,7 +45,7 @@ type entry struct {
 	Title string `json:"title"`
 }
 
-// maxEntries limits the number of entries that the tool list returns.
+// maxEntries limits the number of entries in a result of the tool whose name is list.
 const maxEntries = 100
 
 func (t *tools) list(ctx context.Context, _ *mcp.CallToolRequest, in listInput) (listed, error) {

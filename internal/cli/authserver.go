@@ -23,8 +23,9 @@ func (a *app) startIssuer(s *remoteServer) error {
 }
 
 // startUpstream starts a test double of the service that the server calls, if --upstream-env is
-// given. It returns a usage error if the run does not start the server, which then does not get the
-// variable, or if --upstream-url is given without --upstream-env or is not an HTTP URL.
+// given. It returns a usage error if the run does not start the server, which then can't get the
+// variable. It also returns one if --upstream-url is given without --upstream-env or is not an HTTP
+// URL.
 func (a *app) startUpstream(s *remoteServer, t target.Target) error {
 	f := s.flags
 	switch {

@@ -78,8 +78,8 @@ func (a *app) explain(id string) error {
 	return usagef(nearestAdvice(id), "there is no requirement, case or rule %q", id)
 }
 
-// explainRaces prints the races of a case, each with its legal outcomes, and then what must be true
-// in every race.
+// explainRaces prints the races of a case (see suite.Race), each with its permitted outcomes, and
+// then what must be true in every race.
 func (a *app) explainRaces(races []suite.Race) {
 	for _, r := range races {
 		fmt.Fprintf(a.Out, "\n  %s\n", r.Name)

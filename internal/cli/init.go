@@ -133,7 +133,7 @@ func (a *app) draft(f *initFlags, t target.Target) (string, error) {
 			if rev.Era() == era {
 				continue
 			}
-			start = min(start, client.DefaultTimeout) // it starts, and may never respond in the other era
+			start = min(start, client.DefaultTimeout) // the server is known to start, but may never respond in the other era
 		}
 		v, why, err := a.inspect(ctx, o.Dialer, rev, start)
 		switch {

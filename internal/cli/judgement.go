@@ -153,7 +153,8 @@ func (j *judgement) expect(revision spec.Revision, over spec.Transport) {
 	}
 }
 
-// addDeviation records a deviation. The first one of each kind becomes a finding.
+// addDeviation records a deviation. The first deviation with the key k becomes a finding, and later
+// ones are further occurrences of it.
 func (j *judgement) addDeviation(r *recorded, k verdict.Key, d *verdict.Deviation) {
 	seen := engine.Sighting{Events: r.Events, Deviation: d, Common: j.discounts.IsSameError(k.Revision, r.Events, d.At)}
 	j.report.AddOccurrence(k, seen.Occurrence())

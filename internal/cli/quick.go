@@ -39,8 +39,8 @@ func (f *runFlags) leftOutLine(r *verdict.Report, o *engine.Options) string {
 
 // olderRevisions returns the revisions that the run could have judged but did not, as far as they
 // are older than the newest revision of the report. They define the transport, and the server has
-// not refused them. If --focus names only requirements, at least one of these applies in each
-// returned revision.
+// not refused them. If --focus names only requirements, at least one of these requirements applies
+// in each returned revision.
 func (f *runFlags) olderRevisions(r *verdict.Report) []string {
 	var out []string
 	for _, rev := range spec.NewestFirst(spec.Revisions()) {

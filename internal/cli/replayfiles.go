@@ -144,8 +144,8 @@ func (w *replayFiles) save(file *replayFile, found *fuzz.Candidate) bool {
 	return true
 }
 
-// shrink rewrites the files with shrunk scripts that still show their findings,
-// the longest first, while there is time.
+// shrink rewrites the files with shrunk scripts that still show their findings, while there is
+// time. It begins with the longest script.
 func (w *replayFiles) shrink(ctx context.Context, doing func(string)) {
 	slices.SortStableFunc(w.written, func(a, b replayFile) int { return len(b.script.Operations) - len(a.script.Operations) })
 	for i := range w.written {

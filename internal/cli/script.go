@@ -21,11 +21,10 @@ const (
 	maxOwnMessages = 4   // messages that the client sent on its own, after one operation
 )
 
-// scriptLines describes what a search sent: a summary line, then one line for
-// each operation, followed by what the client sent on its own. It applies
-// redact before it truncates anything, because part of a secret still reveals
-// something. The argument hasFile reports whether a replay file contains the
-// whole script.
+// scriptLines describes what a search sent: a summary line, then one line for each operation,
+// followed by the messages that the client sent after it by itself, such as responses to the
+// server's requests. It applies redact before it truncates anything, because part of a secret still
+// reveals something. The argument hasFile reports whether a replay file contains the whole script.
 func scriptLines(f *fuzz.Finding, redact func(string) string, hasFile bool) []string {
 	out := []string{fmt.Sprintf("%s, %s; law: %s; %s%s", countWithNoun(len(f.Script.Operations), "operation", "operations"),
 		countWithNoun(f.Script.Size(), "byte", "bytes"), f.Law, retriesText(f), cutText(f))}
@@ -93,8 +92,8 @@ func operationLine(o *script.Operation, redact func(string) string) string {
 	return strings.TrimRight(text, " ")
 }
 
-// withPlaceholders returns the message with placeholders for the values that it takes
-// from earlier responses. The values in the script itself are never sent.
+// withPlaceholders returns the message with placeholders for the values that it takes from earlier
+// responses. The values that the script's message has in these places are never sent.
 func withPlaceholders(o *script.Operation) string {
 	names, members := wire.Members(jsontext.Value(o.Message))
 	if len(o.Take) == 0 || members == nil {

@@ -396,8 +396,8 @@ func (a *app) printSweep(w *sweep.Sweep, folder string) {
 	a.println("results: " + a.redactAndEscape(filepath.Join(folder, "index.html")) + " and sweep.json next to it")
 }
 
-// printSweepTable prints a heading and aligned rows. It wraps long rows, because a row may end with
-// what to do.
+// printSweepTable prints a heading and aligned rows. It wraps long rows instead of cutting them,
+// because a row may end with advice.
 func (a *app) printSweepTable(heading string, rows []row) {
 	a.println("")
 	a.println(heading)

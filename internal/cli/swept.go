@@ -32,7 +32,7 @@ func (a *app) handOver() func() {
 		if a.pacer != nil {
 			h.PauseEnd = a.pacer.PauseEnd()
 		}
-		_ = h.Write(path) // without the file, the sweep does not wait, and knows no cause
+		_ = h.Write(path) // without the file, the sweep does not wait for the end of a pause, and knows no cause
 	}
 }
 

@@ -34,7 +34,7 @@ func (f *watchFlags) register(fs *pflag.FlagSet) {
 	fs.StringArrayVar(&f.paths, "watch-path", nil, "with --watch: a folder or file to watch (repeatable; default: the current folder)")
 }
 
-// checkWatch returns a usage error for a run that can't be watched.
+// checkWatch returns a usage error if the flags of --watch can't be combined with the other flags.
 func (f *runFlags) checkWatch() error {
 	switch {
 	case !f.watch.on && (f.watch.build != "" || len(f.watch.paths) > 0):

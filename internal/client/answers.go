@@ -6,7 +6,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Answers holds a client's replies to the requests of a server, which may change during the
+// Answers holds a client's replies to the requests of a server. The replies may change during the
 // conversation. Use the method Answer as Options.Answer. If Set was not called for a method,
 // requests for it get the default reply, which follows from the client's capabilities. All methods
 // may be called from any goroutine.

@@ -50,9 +50,9 @@ func (c *Conversation) InitializeParams() map[string]any {
 	}
 }
 
-// Initialize sends initialize, and nothing after it, and keeps what the server declares.
-// It waits as long as a start may take. A missing response is not recorded, because it
-// is reported for the conversation as a whole.
+// Initialize sends initialize, and nothing after it, and keeps what the server declares. It waits
+// as long as a start may take. A missing response is not recorded as a failure of this request,
+// because it is reported for the conversation as a whole.
 func (c *Conversation) Initialize(ctx context.Context) *Reply {
 	id := c.NewID()
 	r := c.sendAndAwait(ctx, min(c.opts.Timeout, c.opts.StartTimeout), id, wire.NewRequest(id, spec.MethodInitialize, c.InitializeParams()))

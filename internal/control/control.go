@@ -52,9 +52,9 @@ func StatusResponse(words string) Response {
 }
 
 // WhyUnclear returns why the refusal of an odd request proves nothing about its odd part. It
-// returns "" if the refusal is evidence because the server served the control. byName is set if
-// the odd part is a name. Then the refusal is also evidence if the server refused the control with
-// a different response, because that shows that the server knows the control's name.
+// returns "" if the server served the control, because the refusal is then evidence. byName is set
+// if the odd part is a name. Then the refusal is also evidence if the server refused the control
+// with a different response, because that shows that the server knows the control's name.
 func (c Control) WhyUnclear(odd Response, byName bool) string {
 	same := c.Response.normalized == odd.normalized
 	switch {
@@ -107,8 +107,8 @@ func normalize(params jsontext.Value, text string) string {
 	return maskNumbers(text)
 }
 
-// Mask returns text with mask in place of each of the quoted strings that has at least shortest
-// bytes. It sorts the strings, the longest first, because one may contain another.
+// Mask returns text with mask in place of each string in quoted that has at least shortest bytes.
+// It replaces the longest strings first, because one string may contain another.
 func Mask(text string, quoted []string, shortest int, mask string) string {
 	slices.SortFunc(quoted, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), strings.Compare(a, b)) })
 	for _, s := range quoted {

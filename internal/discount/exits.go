@@ -35,8 +35,8 @@ func (sharedExit) discount(c *Claim) (Effect, string) {
 	return Counts, ""
 }
 
-// exits voids the exit of a shared process if one of the interrupted cases has not run again yet,
-// or made its own process exit when it did run again.
+// exits voids a deviation that is the exit of a shared process (see Claim.Exit) if one of the cases
+// that the exit interrupted has not run again yet, or made its own process exit when it ran again.
 type exits struct {
 	mu        sync.Mutex
 	unsettled map[any]func() []*transcript.Transcript // the conversations of cases that may have caused an exit

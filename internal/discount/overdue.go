@@ -116,7 +116,7 @@ type overdue struct {
 }
 
 // listOverdue returns the requests of these revisions that got no response in time, by method and
-// name. It leaves out requests to which equal ones got a response in time.
+// name. It leaves out a request if an equal one got a response in time.
 func (o overdues) listOverdue(revisions ...spec.Revision) []overdue {
 	type place struct{ method, name string }
 	all, answered := map[place]*overdue{}, map[place]bool{}

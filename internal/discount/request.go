@@ -12,9 +12,9 @@ type RequestFacts struct {
 	Refused bool
 	// Illegal is set if the request is one that no client may send.
 	Illegal bool
-	// Irregular is set if the specification does not require a response in
-	// this situation: before the handshake was complete, after a second
-	// initialize, to an id that was used before, or in a batch.
+	// Irregular is set if the specification does not require a response in this situation: the
+	// request was sent before the handshake was complete, after a second initialize, with an id
+	// that was used before, or in a batch.
 	Irregular bool
 	// Disordered is set if the client had broken the order of the
 	// handshake.
