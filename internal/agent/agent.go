@@ -68,7 +68,7 @@ func Serve(ctx context.Context, o Options) error {
 	t.offerOldReports()
 	err := s.Run(ctx, &lineTransport{in: o.In, out: o.Out, end: end})
 	end()
-	t.running.Wait() // the child processes end their servers
+	t.running.Wait() // until the child processes have ended their servers
 	if errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) {
 		return nil
 	}

@@ -81,7 +81,7 @@ func (k *configured) read(f *serverFlags, fs *pflag.FlagSet) (err error) {
 	default:
 		here, err := os.Getwd()
 		if err != nil {
-			return nil // target reports this error
+			return nil // package target reports this error
 		}
 		if path, err = config.Find(here); err != nil || path == "" {
 			return err

@@ -273,7 +273,7 @@ func (a *app) clientTokens(access transport.Access, client login.Client) (*token
 			case refused[scope]:
 				return false
 			case !server.AddScopes(strings.Fields(scope)):
-				return scope != "" // a request for another message has already obtained the scopes
+				return scope != "" // the token request for another message has already obtained the scopes
 			}
 			source, last, err := server.ObtainClientToken(a.ctx, client)
 			if err != nil {

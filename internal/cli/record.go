@@ -310,7 +310,7 @@ func (r *sessionRecorder) learnSecret(name, value string) {
 // snapshot returns the session so far, with secrets removed.
 func (r *sessionRecorder) snapshot(s *recordedSession) *recorded {
 	soFar := &recorded{Recording: &transcript.Recording{Transport: string(s.over), Events: r.redactEvents(s.rec.From(0))}, file: s.path}
-	_ = soFar.chooseRevision("", s.over) // it fails for an unknown transport
+	_ = soFar.chooseRevision("", s.over) // it can't fail: s.over is a known transport or ""
 	soFar.Notices = nil
 	return soFar
 }

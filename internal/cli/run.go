@@ -245,7 +245,7 @@ func (a *app) judgeServer(f *runFlags, files []reportFile, console screen, about
 	}
 	ctx, cancel := context.WithTimeoutCause(a.ctx, f.max, fmt.Errorf("the run took longer than --max-time %v", f.max))
 	defer cancel()
-	o.Progress, o.Discounts = console, discount.NewRun() // the discounts are also those of --fuzz
+	o.Progress, o.Discounts = console, discount.NewRun() // the search of --fuzz uses the same discounts
 	if !f.watch.on {                                     // Ginkgo can run only one suite per process
 		o.Tree = func(p *engine.Plan) { report := engine.RunGinkgo(ctx, p); a.specs = &report }
 	}

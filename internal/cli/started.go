@@ -66,7 +66,7 @@ func (a *app) startServer(t target.Target, s *remoteServer, timeout time.Duratio
 	d := starter.Dialer(server, over, func(u *url.URL) transport.Dialer {
 		reach, err := a.addToken(s, u, reach)
 		if err != nil {
-			reach = first // the same server at another port
+			reach = first // without a new token, use the first one: only the port has changed
 		}
 		if over == spec.SSE {
 			return sse.NewDialer(u, reach)

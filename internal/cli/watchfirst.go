@@ -73,7 +73,7 @@ func (w *watched) judgeLastFindings(show changes) error {
 		return err
 	}
 	if err != nil || after.Incomplete != "" {
-		return nil //nolint:nilerr // see above
+		return nil //nolint:nilerr // the run that follows reports the error
 	}
 	only := *w.last
 	only.Verdicts = before

@@ -167,7 +167,7 @@ func (c *Conversation) progressSince(from int) int {
 // it needs.
 func (c *Conversation) awaitAgain(ctx context.Context, from int, id wire.ID, frame []byte, limit Option) *Reply {
 	r := c.AwaitResponse(ctx, from, id, limit)
-	r.Sent = c.sentEvent(from, frame) // exchange does not set Sent if only the response to the POST was late
+	r.Sent = c.sentEvent(from, frame) // sendAndAwait leaves Sent nil if only the response to the POST was late
 	return r
 }
 

@@ -37,7 +37,7 @@ func (f *flood) observe(c Conversation) {
 			did = "sent a message " + in + " that is longer than mcp-conform reads:"
 		}
 		text := fmt.Sprintf("the server %s %s, which began with %q; the rest was not judged", did, e.Detail, wire.Excerpt(string(e.Raw), 80))
-		if f.text == "" || text < f.text { // the least string, so that equal runs report the same flood
+		if f.text == "" || text < f.text { // the lexically first text, so that equal runs report the same flood
 			f.text = text
 		}
 	}
