@@ -70,8 +70,9 @@ func (a *app) mcp(c *cobra.Command, f *mcpFlags) error {
 	return nil
 }
 
-// reportFolder returns the absolute path of the folder for reports, which it creates. If out is "",
-// it is a temporary folder, which is created only when the first report is written.
+// reportFolder returns the absolute path of the folder for reports. If out is "", that is a
+// temporary folder, which is created only when the first report is written. Otherwise reportFolder
+// creates the folder at once.
 func reportFolder(out string) (string, error) {
 	if out == "" {
 		return filepath.Join(os.TempDir(), "mcp-conform-"+rand.Text()), nil

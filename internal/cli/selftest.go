@@ -115,9 +115,9 @@ func chooseFaults(ids []string, area string) ([]faults.Fault, error) {
 	return out, nil
 }
 
-// checkPlaces returns a usage error for a fault that can be tried in no revision over any
-// transport. Without the error, selftest.Matrix, which has the results, would silently lack the
-// fault.
+// checkPlaces returns a usage error for a fault that can't be tried, because its requirement does
+// not exist or applies to none of its revisions and transports. Without the error, selftest.Matrix,
+// which has the results, would silently lack the fault.
 func checkPlaces(all []faults.Fault) error {
 	for _, f := range all {
 		switch {
