@@ -42,7 +42,7 @@ type RequestFacts struct {
 	// AfterIllegal is set if an illegal message was sent before, and the
 	// server has not responded to anything since.
 	AfterIllegal bool
-	// Unsupported is set if the server does not know ping, which is
+	// Unsupported is set if the request is a ping and the server does not know that method; that is
 	// judged instead.
 	Unsupported bool
 	// ExchangeJudged is set if the HTTP response ended without the JSON-RPC

@@ -46,11 +46,12 @@ type Claim struct {
 	// Conversations are all conversations of the case, or of the cases that shared
 	// a conversation with it.
 	Conversations [][]*transcript.Event
-	// Records are the conversations of the case, or of the cases that ran together, in which the
-	// deviation was seen or, if Exit is set, those that the exit interrupted; nil if they are not
-	// known.
+	// Records are the conversations in which the deviation was seen, of the case or of the cases
+	// that ran together. If Exit is set, they are the conversations that the exit interrupted.
+	// Records is nil if they are not known.
 	Records []*transcript.Transcript
-	// Disturbed is set if a process that the conversations shared with others exited.
+	// Disturbed is set if the conversations shared a process with conversations of other units, and
+	// that process exited.
 	Disturbed bool
 	// Exit is set if the deviation is the exit of a shared process.
 	Exit bool

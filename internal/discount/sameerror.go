@@ -13,12 +13,11 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// sameError records the responses to the plainest requests of each revision:
-// pings, and requests for the first page of a list. If all of them get the same
-// error, the server is probably misconfigured (another tenant, no access to
-// what it needs), and all findings that show that error have one
-// cause. The same goes for the result {}, which no list may have: a server that returns it for
-// every list probably does so for every method.
+// sameError records the responses to the plainest requests of each revision: pings, and requests
+// for the first page of a list. If all of them get the same error, the server is probably
+// misconfigured (another tenant, no access to what it needs), and all findings that show that error
+// have one cause. The same goes for the result {}, which is valid for no list: a server that
+// returns it for every list probably does so for every method.
 type sameError map[spec.Revision]*plainRequests
 
 type plainRequests struct {
@@ -78,7 +77,7 @@ func declaredCapabilities(c Conversation) jsontext.Value {
 }
 
 // isPlainStateless reports whether m has valid metadata of the revision, and no log level. It
-// excludes pings, which no server serves in this era.
+// excludes pings, because the stateless era has no ping.
 func isPlainStateless(m *wire.Message, rev spec.Revision) bool {
 	version, _ := wire.Text(m.ParamAt(spec.MetaPointer(spec.MetaVersion)))
 	return m.Method != spec.MethodPing && version == string(rev) &&

@@ -29,9 +29,9 @@ func (r *offer) formsChain(c *suite.Case, rev spec.Revision) bool {
 	return r.over == spec.Stdio && !c.Exclusive && !c.OwnServer && (rev.Era() == spec.Stateless || !r.isSlow)
 }
 
-// add adds a case to one of the two groups. Waiting cases use up the most servers. So the cases
-// that start fresh servers, and leave them for reuse, join the group waiting. A waiting case that
-// can reuse any server joins the group other, where it uses up a server that was left there.
+// add adds a case to h.waiting or h.other. Waiting cases use up the most servers. So the cases that
+// start fresh servers, and leave them for reuse, join h.waiting, too. But a waiting case that can
+// reuse any server joins h.other, where it uses up a server that was left there.
 func (h *chained) add(c *suite.Case) {
 	if c.Waits && c.Reuses != suite.ReuseAny || needsServers(c) {
 		h.waiting = append(h.waiting, c)
@@ -45,8 +45,8 @@ func (h *chained) add(c *suite.Case) {
 func needsServers(c *suite.Case) bool { return c.Reuses == suite.ReuseNone || c.Servers > 1 }
 
 // units returns the chains, and the cases that join the shared conversation instead. In the
-// stateless era these are the cases of the group other, because without a session there is nothing
-// that they could spoil.
+// stateless era these are the cases of h.other, because without a session there is nothing that
+// they could spoil.
 func (h *chained) units(rev spec.Revision) (units []*unit, joining []*suite.Case) {
 	waiting := makeChains(rev, h.waiting, maxWaitingChains)
 	if rev.Era() == spec.Stateless {

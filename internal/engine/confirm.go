@@ -181,10 +181,10 @@ func (r *confirmation) retry(ctx context.Context, a *attempt, alone bool) {
 	}
 }
 
-// narrowCommands finds out which candidates recur without the cases that do not judge or provoke
-// their requirement (see suite.Case). A deviation at the end of a conversation is retried with all
-// cases of the conversation, but often a few of them show it as well, and the user can repeat these
-// faster. Such a run is no retry: it changes no outcome.
+// narrowCommands finds out which candidates recur with only the cases that judge or provoke their
+// requirement (see suite.Case). A deviation at the end of a conversation is retried with all cases
+// of the conversation, but often a few of the cases show it as well, and the user can repeat these
+// few faster. Such a run is no retry: it changes no outcome.
 func (r *confirmation) narrowCommands(ctx context.Context, a *attempt, alone bool) {
 	for _, c := range a.candidates {
 		if !c.needsOthers || c.precedesCases() || ctx.Err() != nil {

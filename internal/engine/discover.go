@@ -14,9 +14,10 @@ import (
 func DiscoverTimeout(slowest time.Duration) time.Duration { return max(time.Second, 3*slowest) }
 
 // discoverStateless sends server/discover, and returns "" if the server speaks the stateless
-// revision, or at least lists it, and lists no handshake revision. Otherwise it returns what the
-// server did. Call it only if initialize failed, because a server that lists a handshake revision
-// should have accepted initialize. On success, the conversation stays open in r.discovered.
+// revision and lists no handshake revision, or if it lists the stateless one in an invalid response
+// (see listsInvalidly). Otherwise it returns what the server did. Call it only if initialize
+// failed, because a server that lists a handshake revision should have accepted initialize. On
+// success, the conversation stays open in r.discovered.
 func (r *prober) discoverStateless(ctx context.Context) (whyNot string) {
 	p := r.discover(ctx)
 	if p.listsInvalidly() || p.isSpoken() && !slices.ContainsFunc(spec.HandshakeRevisions(), p.conv.Server().Lists) {

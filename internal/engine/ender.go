@@ -45,8 +45,8 @@ func newEnder(s *session) *ender {
 var shortPatience = transport.Patience{AfterClose: 50 * time.Millisecond, AfterTerm: 300 * time.Millisecond}
 
 // end shuts a conversation down, counts it and records it. A second call for the same conversation
-// does not count or record it again. The server gets the usual time to end, or only shortPatience
-// if the run's time is over, if the server at the URL is gone, or if a server has not ended in time
+// does not count or record it again. The server gets the full time to end, or only shortPatience if
+// the run's time is over, if the server at the URL is gone, or if a server has not ended in time
 // before. If again is set, as in a retry, earlier servers that did not end in time make no
 // difference.
 func (e *ender) end(c *client.Conversation, occasion string, again bool) {

@@ -40,9 +40,9 @@ type Options struct {
 	// Discounts are shared with other judges of the server in the same run, such as the fuzzer; nil
 	// means that the run has its own.
 	Discounts *discount.Run
-	// Quick makes the run judge only the newest revision that the server speaks, unless Revisions
-	// names some, and run only cheap cases. Each requirement gets the verdict that a whole run
-	// reaches, or is left out.
+	// Quick makes the run run only cheap cases, and judge only the newest revision that the server
+	// speaks or, if Revisions is not empty, those. Each requirement gets the verdict that a whole
+	// run would reach, or is left out.
 	Quick bool
 	// Jobs is the maximum number of servers that work at the same time; the default is the number
 	// of cores. Servers that the run only waits for do not count; the gate limits how many of those
@@ -152,7 +152,8 @@ func (e *NothingJudgedError) Error() string { return "nothing could be judged: "
 var ErrStatelessOnly = &NothingJudgedError{"the server speaks only 2026-07-28 (it answered server/discover and refused initialize); --revision 2026-07-28 judges it"}
 
 // Run judges the server. If it returns an error, there is no report. The error is a SelectionError,
-// an UnreachableError, a NothingJudgedError or that of an invalid case.
+// an UnreachableError, a NothingJudgedError or, if a case is invalid, the one that its Check
+// returns.
 func Run(ctx context.Context, o Options) (*verdict.Report, error) {
 	o = o.withDefaults()
 	for i := range o.Cases {

@@ -12,8 +12,8 @@ import (
 // of requests, or at random. The run restarts it, repeats the disturbed cases and prints a notice.
 // If the server keeps exiting while requests are pending, the run stops early.
 
-// maxUnexplainedExits is the number of exits that end a run. It counts only exits while requests
-// were pending, and none that a single case causes by itself.
+// maxUnexplainedExits is the number of exits that end a run. Only exits while requests were pending
+// count, and not those that a single case causes by itself.
 const maxUnexplainedExits = 5
 
 // An exitsError is the cause of the end of a run in which the server exited too often.

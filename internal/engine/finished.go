@@ -78,9 +78,9 @@ func (r *reporting) unfinishedCase(requirement string, rev spec.Revision) *suite
 }
 
 // explainGap adds to a verdict "not observed" the setting that would make the requirement
-// observable, if a case reported one. If the run ended early, and a case that might have shown the
-// requirement did not finish, explainGap instead gives that as the reason, unless the verdict
-// already has a complete one.
+// observable, if a case reported one. If the run ended early, and a case that judges or provokes
+// the requirement did not finish, explainGap instead gives this as the reason, unless the verdict's
+// own reason is already complete.
 func (r *reporting) explainGap(v *verdict.Verdict) {
 	if v.Outcome != verdict.NotObserved {
 		return

@@ -10,10 +10,10 @@ import (
 )
 
 // At any time most servers, or sessions with a server at a URL, only wait: for a response, for
-// silence, or for an exit. So the number that may exist is waitersPerWorker times the number that
-// may work (jobs). If jobs is small, twice jobs counts instead, but at most fewWorkers. For a slow
-// server at a URL that replacement is multiplied by whenSlow, because waiting for such a server
-// costs neither a process nor CPU time.
+// silence, or for an exit. So the number that may exist is waitersPerWorker times jobs, the number
+// that may work. If jobs is less than fewWorkers, the smaller of 2*jobs and fewWorkers replaces it.
+// For a slow server at a URL this replacement is first multiplied by whenSlow, because waiting for
+// such a server costs neither a process nor CPU time.
 const (
 	waitersPerWorker = 4
 	fewWorkers       = 4

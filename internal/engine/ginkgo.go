@@ -21,8 +21,8 @@ type tolerantT struct{}
 func (tolerantT) Fail() {}
 
 // Declare declares the specs as a Ginkgo tree: a container for each area, in the order of the
-// cases. Each spec calls body. Both runs and the suites' tests use Declare, so their specs have the
-// same text and labels.
+// cases. Each spec calls body. The engine's runs and the tests of the suites both use Declare, so
+// their specs have the same text and labels.
 func Declare(specs []Spec, body func(ginkgo.SpecContext, Spec)) {
 	var areas []string
 	byArea := map[string][]int{}

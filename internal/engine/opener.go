@@ -189,7 +189,7 @@ func (o *opener) markCase() {
 	}
 }
 
-// awaitQuiet waits until the server is silent, so that messages that must not come are recorded
+// awaitQuiet waits until the server is silent, so that messages that it must not send are recorded
 // before rules judge. It waits in the conversation that cases share or, in a chain without one, in
 // those that the last case used. An error only means that silence is not proved.
 func (o *opener) awaitQuiet(ctx context.Context) {

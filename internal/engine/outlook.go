@@ -16,8 +16,8 @@ import (
 )
 
 // An outlook estimates how long a run still takes. The expected time of a case is its number of
-// rounds times the response time of the server, corrected by a factor that is learned from the
-// cases that have ended.
+// rounds (see suite.Case) times the response time of the server, corrected by a factor that is
+// learned from the cases that have ended.
 type outlook struct {
 	mu      sync.Mutex
 	spans   map[instance]span    // the spans of the cases that have begun, without retries

@@ -31,13 +31,13 @@ const (
 	// each attempt has.
 	maxPeerAttempts = 3
 	maxPeers        = 16
-	// peersTime limits the time of all these attempts together.
+	// peersTime limits the time of all attempts among peers together.
 	peersTime = 20 * time.Second
 )
 
-// confirmAmongPeers retries, among peers, candidates that did not recur alone and may belong to
-// another session. A candidate that recurs only among peers is a warning at most, because isolation
-// between sessions is a derived requirement.
+// confirmAmongPeers retries, among peers, candidates that did not recur when their case ran alone,
+// and whose message may have been meant for another session. A candidate that recurs only among
+// peers is a warning at most, because isolation between sessions is a derived requirement.
 func (r *confirmation) confirmAmongPeers(ctx context.Context, found []*candidate) {
 	if r.s.transport() == spec.Stdio || r.s.gate.isSingle || r.s.discounts.MixesResponses() {
 		return

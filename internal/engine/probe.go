@@ -54,7 +54,8 @@ func (p *probed) isSpoken() bool { return p.chosen == string(p.revision) && !p.p
 func (p *probed) isUnanswered() bool { return p.conv == nil || !p.reply.Answered() }
 
 // mayLackResources reports whether there was no response, possibly because other running servers
-// hold a port or a lock. That is not the reason if the server runs but stays silent.
+// hold a port or a lock. A server that runs but stays silent has what it needs, so it does not
+// count.
 func (p *probed) mayLackResources() bool {
 	return p.isUnanswered() && !(p.conv != nil && errors.Is(p.reply.Err, client.ErrUnanswered))
 }

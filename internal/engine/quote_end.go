@@ -9,8 +9,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// sentBeforeExit is how many frames that the client sent are quoted to explain the exit of a
-// server: those that the deviation names, and before these the last ones.
+// sentBeforeExit is how many of the client's frames are quoted to explain the exit of a server.
+// These are the frames that the deviation names and, if they are fewer, the last ones before the
+// exit.
 const sentBeforeExit = 2
 
 // lastSent returns the positions of the last frames that the client sent before the server exited
