@@ -28,8 +28,8 @@ type Claim struct {
 	At          []int               // positions in Events that show it
 	// ByCase is set if a case makes the claim, rather than a rule.
 	ByCase bool
-	// Search is set if the fuzzer reports the deviation. The fuzzer's retries repeat everything
-	// that was sent.
+	// Search is set if the fuzzer reports the deviation. Unlike the retries of a run, those of the
+	// fuzzer repeat everything that was sent.
 	Search bool
 	// Unreproduced is set if the claim was retried, and no retry reproduced it.
 	Unreproduced bool

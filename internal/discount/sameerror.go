@@ -113,7 +113,7 @@ func (r sameError) observeResponse(rev spec.Revision, method string, m *wire.Mes
 	}
 }
 
-// emptyResult is the reason of plain requests that got the result {}.
+// emptyResult is the value of plainRequests.reason if plain requests got the result {}.
 const emptyResult = "result {}"
 
 func hasEmptyResult(m *wire.Message) bool {
@@ -162,8 +162,9 @@ func showsEmptyResults(events []*transcript.Event, at []int) bool {
 	return empty > 0 && sent <= empty
 }
 
-// notice asks the user whether the server is configured correctly. It returns "" unless every plain
-// request of a revision got the same error, or {}.
+// notice returns a question for the user. If every plain request of a revision got the same error,
+// it asks whether the server is configured correctly; if they all got {}, whether the server
+// answers everything with {}. Otherwise notice returns "".
 func (r sameError) notice() string {
 	for _, rev := range slices.Sorted(maps.Keys(r)) {
 		switch reason := r.commonError(rev); reason {

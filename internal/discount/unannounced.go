@@ -12,9 +12,9 @@ import (
 // unannouncedChange voids differences between walks through a list over HTTP if another conversation
 // with the same server may have changed the list meanwhile.
 //
-// In a search, which calls tools in other conversations all the time, it is enough that the server
-// does not tell the client of the claim when the list changes. In the stateless era the server
-// tells only clients with a subscription.
+// In a search, every difference is void unless the server announces changes of the list to the
+// client, because the search calls tools in other conversations. In the stateless era the server
+// announces changes only to a client with a subscription.
 //
 // In a run, another conversation must have called a tool while the conversation of the claim was
 // open, and no retry must have reproduced the deviation.

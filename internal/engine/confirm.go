@@ -315,8 +315,8 @@ func isLastChance(candidates []*candidate) bool {
 
 // unit returns the unit of a retry. Usually it has only the case of the attempt. If the case shared
 // a conversation, the unit first takes the inventory, because rules compare later messages with the
-// lists. If last is set, or if no case was running, the unit has all cases that shared the
-// conversation or servers. why becomes the unit's rerun.
+// lists. If last is set, because this is the last retry, or if no case was running, the unit has
+// all cases that shared the conversation or servers. why becomes the unit's rerun.
 func (a *attempt) unit(last, exclusive bool, why *rerun) *unit {
 	origin := a.candidates[0].from.unit
 	switch {

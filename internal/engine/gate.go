@@ -10,10 +10,10 @@ import (
 )
 
 // At any time most servers, or sessions with a server at a URL, only wait: for a response, for
-// silence, or for an exit. So the number that may exist is waitersPerWorker times jobs, the number
-// that may work. If jobs is less than fewWorkers, the smaller of 2*jobs and fewWorkers replaces it.
-// For a slow server at a URL this replacement is first multiplied by whenSlow, because waiting for
-// such a server costs neither a process nor CPU time.
+// silence, or for an exit. So waitersPerWorker times as many may exist as may work. The number that
+// may work is jobs, but at least the smaller of 2*jobs and fewWorkers is counted here. For a slow
+// server at a URL this minimum is multiplied by whenSlow, because waiting for such a server costs
+// neither a process nor CPU time.
 const (
 	waitersPerWorker = 4
 	fewWorkers       = 4

@@ -212,7 +212,8 @@ func (p *probed) excludes(rev spec.Revision) bool {
 }
 
 // openConcurrently sends the opening requests of the given revisions concurrently, each to its own
-// server. The first revision, which has shown that the server responds, is used for controls.
+// server. Controls (see client.Starts) use the revision of first, in which the server has
+// responded.
 func (r *prober) openConcurrently(ctx context.Context, revisions []spec.Revision, first *probed) []*probed {
 	if len(revisions) == 0 {
 		return nil

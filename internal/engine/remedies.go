@@ -21,7 +21,8 @@ const (
 	// minSaving is the fraction of the run's time that a setting must save for the notice to name
 	// it.
 	minSaving = 0.2
-	// shortTimeout is long enough for most servers.
+	// shortTimeout is the value of --timeout that the notice names. It is long enough for most
+	// servers.
 	shortTimeout = 2 * time.Second
 	// missedShare is the fraction of its time that the run must have waited for missing responses
 	// for the notice to name --timeout.

@@ -234,7 +234,8 @@ func (r *reporting) addFindings(b *verdict.Builder, selected []*candidate) {
 	}
 }
 
-// addOpinions adds the judges' opinions. It leaves out deviations, which are findings.
+// addOpinions adds the opinions (see verdict.Opinion) of the cases and rules. It leaves out
+// deviations, which become findings.
 func (r *reporting) addOpinions(b *verdict.Builder) {
 	for _, p := range r.plan.casePairs {
 		place := r.offer.place(p.requirement.ID, p.revision)

@@ -86,7 +86,7 @@ type caseClock struct {
 	starting int       // servers that are starting now
 	timer    *time.Timer
 	heldTime func() time.Duration // how long a rate limit has delayed requests so far
-	credited time.Duration        // how much of held was added to the limit
+	credited time.Duration        // how much of the delays was added to the limit
 }
 
 // newCaseClock returns a running clock that calls end once the limit has passed.

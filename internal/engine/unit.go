@@ -58,8 +58,8 @@ func (u *unit) beginsWithConversation() bool {
 	return u.sharesConversation && !(u.isChain && len(u.cases) > 0 && u.cases[0].Reuses == suite.ReuseNone)
 }
 
-// takesInventory reports whether the unit first takes the inventory. In the conversations that the
-// other lanes continue, the probe has taken it already.
+// takesInventory reports whether the unit first takes the inventory. A lane that continues the
+// probe's conversation does not, because there the inventory was taken after the probe.
 func (u *unit) takesInventory() bool { return u.isLane() && (u.conversation != nil || u.rerun != nil) }
 
 // reusesServers reports whether some cases of the unit reuse the servers of earlier cases, see
@@ -70,7 +70,7 @@ func (u *unit) reusesServers() bool {
 
 // isBusy reports whether the run counts as busy until the unit is done. A unit is not busy if it
 // has only cases that wait, or cases that are in a chain only because they need its servers.
-// Exclusive units are not busy either, because they start after the idle time.
+// Exclusive units are not busy either, because they run when no other unit does.
 func (u *unit) isBusy() bool {
 	counts := func(c *suite.Case) bool {
 		return c.SharesConversation || !c.Waits && !(u.isChain && needsServers(c))

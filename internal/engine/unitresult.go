@@ -117,9 +117,9 @@ func (r *unitResult) dropRecords() {
 	}
 }
 
-// release releases the records of a judged unit to which no deviation refers. If the server flooded
-// another record, or if memory is short, it thins that record: events far from all deviations are
-// dropped.
+// release releases the records of a judged unit to which no deviation refers. Of the other records,
+// it thins those that the server flooded or, if memory is short, all: it drops the events far from
+// all deviations.
 func (r *unitResult) release(over spec.Transport, budget *transcript.Budget) {
 	quoted := map[*transcript.Transcript][]int{}
 	for _, c := range r.sightings(over) {

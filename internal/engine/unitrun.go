@@ -25,7 +25,7 @@ type unitRun struct {
 }
 
 // run runs the unit, and returns when its cases are done. Later, once all servers of the unit have
-// ended and the rules have judged the conversations, it calls the function after with the result.
+// ended and the rules have judged the conversations, it passes the result to the function after.
 func (r *unitRun) run(ctx context.Context, after func(*unitResult)) {
 	u := r.unit
 	o, stop := r.open()

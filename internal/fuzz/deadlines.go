@@ -32,7 +32,7 @@ func deadlinesAfter(length, timeout time.Duration) deadlines {
 
 // Overtime returns how long a search may continue after its time is over, to finish scripts and to
 // shrink and confirm findings. Confirming that a server hangs takes up to three timeouts: for the
-// request itself, for a ping, and for the last wait.
+// request itself, for a ping, and for the last wait before the hang is recorded.
 func Overtime(length, timeout time.Duration) time.Duration {
 	return max(length/10, minOvertime) + 3*timeout + minOvertime/2
 }

@@ -10,8 +10,8 @@ import (
 // A judge applies laws to executions, and leaves out candidates that do not count.
 type judge struct {
 	// discounts decides which candidates do not count, and which count only if each retry shows
-	// them. A search does not call Run.Observe, because a discount.Claim holds all that a discount
-	// needs here, and notices would be about requests that the search itself made unusual.
+	// them. A search does not call discount.Run.Observe, because a discount.Claim holds all that a
+	// discount needs here, and notices would be about requests that the search itself made unusual.
 	discounts *discount.Run
 }
 

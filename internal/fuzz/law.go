@@ -203,9 +203,9 @@ func (x *Execution) methodOf(b Breach) string {
 			if op := x.OperationOf(t, m); op != nil && m.Kind == wire.Response && op.Method != "" {
 				return methodGroup(op.Method)
 			}
-			// The response may also belong to the handshake, or to a request that only checks that
-			// the server has read everything, because which response first shows a mistake may
-			// differ between two plays of a script.
+			// A response that belongs to no operation counts, too: one of the handshake, or to a
+			// request that only checks that the server has read everything. In one play of a script
+			// such a response may be the first that shows a mistake, in another play it may not.
 			if r := t.Request(m); r != nil && m.Kind == wire.Response {
 				return methodGroup(r.Message.Method)
 			}

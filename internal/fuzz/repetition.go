@@ -9,15 +9,15 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/script"
 )
 
-// repeatEvery is the interval, in rounds, at which scripts repeat a request if other laws are
-// selected, too.
+// repeatEvery is the interval, in rounds, at which scripts repeat a request if laws about something
+// else are selected, too.
 const repeatEvery = 16
 
 var errUnreadable = errors.New("memory can be measured only on Linux, for a server process that is started and reached over stdio")
 
 // repetition says which scripts repeat a request, to measure the server's memory.
 type repetition struct {
-	// some is set if at least one selected law judges repeated requests. The field only is set if
+	// some is set if at least one selected law judges repeated requests; the other field is set if
 	// all selected laws do.
 	some, only bool
 	// measuring is locked while a request is repeated. unreadable is set if the server's memory

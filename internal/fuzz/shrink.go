@@ -159,10 +159,10 @@ func cancelledBy(o *script.Operation) (id wire.ID, ok bool) {
 	return read.Messages[0].ParamIDAt("/requestId"), true
 }
 
-// tryEvidence tries small parts of the script: the operations that are sent in one write with the
-// last one in the evidence, and only the operations in the evidence, whose indexes are in hint. If
-// these do not show the finding, it adds those that change the state of the conversation, and then
-// more and more of the earlier ones.
+// tryEvidence tries small parts of the script: first the operations in the same write as the last
+// operation of the evidence, then the operations of the evidence alone, whose indexes are in hint.
+// If neither part shows the finding, it adds to the evidence the operations that change the state
+// of the conversation, and then more and more of the earlier ones.
 func (k *shrinker) tryEvidence(hint []int) {
 	if len(hint) == 0 {
 		return
@@ -323,8 +323,8 @@ func (k *shrinker) simplifySynchronisation() {
 }
 
 // awaitResponse makes the player wait for the response to an operation, and reports whether it
-// changed the operation. A script whose operations follow one another shows the same each time. If
-// a script ended before the response, the player might cancel the request.
+// changed the operation. A script whose operations follow one another has the same effect each time
+// it is played. If a script ended before the response, the player might cancel the request.
 func awaitResponse(o *script.Operation) bool {
 	if o.Together || !isUnawaited(o) {
 		return false

@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	// holdPrefix begins the text of a call of echo that the upstream holds open until it is
-	// released.
+	// holdPrefix begins the argument text of a call of the tool echo that the upstream holds open
+	// until the call is released.
 	holdPrefix = "mcp-conform/hold/"
 	// longestHold bounds how long the upstream holds a call.
 	longestHold = 30 * time.Second

@@ -198,7 +198,7 @@ type heldCall struct {
 	*hold
 	visit *visit
 	id    wire.ID
-	from  int        // the position in the transcript from which its response is searched
+	from  int        // the position in the transcript from which to search for its response
 	sent  chan error // the result of sending it
 }
 

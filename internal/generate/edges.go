@@ -62,8 +62,8 @@ func TakesAnyText(schema jsontext.Value) bool {
 	return understood && typeName == "string"
 }
 
-// plainArguments returns the smallest arguments and the schemas of the members.
-// The schemas are nil if the root schema restricts more than its members.
+// plainArguments returns the smallest arguments and the schemas of the members. Both are nil if the
+// root schema restricts more than its members, or if no arguments are certainly valid.
 func plainArguments(schema jsontext.Value) (least map[string]any, properties map[string]jsontext.Value) {
 	words, ok := knownKeywords(schema, rootWords)
 	if !ok {

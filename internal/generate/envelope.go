@@ -46,8 +46,8 @@ type IDs struct {
 // firstID is the smallest positive integer that is drawn as an id.
 const firstID = 1001
 
-// Next draws a new valid id: an integer or any string, possibly one with the
-// digits of another integer id.
+// Next draws a new valid id: an integer or any string, possibly one that consists of the digits of
+// an integer id.
 func (ids *IDs) Next(t *rapid.T) wire.ID {
 	for {
 		ids.n++

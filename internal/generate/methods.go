@@ -87,8 +87,8 @@ func (o *Offer) Requests() []string {
 	return out
 }
 
-// isStateless reports whether each request carries metadata, and the server sends no requests that
-// the client would answer.
+// isStateless reports whether the revision is in the stateless era: each request carries metadata,
+// and the server sends no requests that the client would answer.
 func (o *Offer) isStateless() bool { return o.Revision.Era() == spec.Stateless }
 
 // sendsNotifications reports whether a client sends notifications; over HTTP the stateless era has

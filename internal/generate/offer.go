@@ -24,8 +24,8 @@ type Offer struct {
 
 	requestPositions []position // the result of the method positions
 	schemas          map[string]*Schema
-	// The orders of requests: triples, pairs with every kind of result, and pairs in which some
-	// requests have invalid params.
+	// The orders (see the type order) of which the words are triples of steps, pairs with every
+	// kind of result, and pairs of which some steps have invalid params.
 	triple, pair, wrongPair order
 }
 
