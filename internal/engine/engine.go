@@ -66,8 +66,8 @@ type Options struct {
 	// OtherToken returns a second user's current token for the server at a URL, or "" if that
 	// fails. It is nil if there is no second user.
 	OtherToken func(u *url.URL) string
-	// TokenAdvice says what the user can do if the server refuses the token; "" means the usual
-	// advice.
+	// TokenAdvice says what the user can do if the server refuses the token. If it is "", the error
+	// has the same advice for every token.
 	TokenAdvice string
 	// RateLimit, if set, returns a notice about how the server's rate limit affected the run, or ""
 	// if it did not.

@@ -56,8 +56,8 @@ func (o *opener) adopt(shared *sharedConversation) {
 	}
 }
 
-// Open implements suite.Opener. Rules attribute what they see in the conversation to the case that
-// opened it.
+// Open implements suite.Opener. Deviations that rules see in the conversation are attributed to the
+// case that opened it.
 func (o *opener) Open(ctx context.Context, co client.Options) (*client.Conversation, error) {
 	conv, err := o.open(ctx, co)
 	if err == nil && o.during != nil {

@@ -80,8 +80,8 @@ func (r *offer) servedRevision() spec.Revision {
 	return rev
 }
 
-// watchedProgress is a Progress that reports no area while a check of the server is running, nor
-// after the server has stopped serving.
+// watchedProgress is a Progress that delays reports of areas while a check of the server is
+// running, and drops them once the server no longer serves.
 type watchedProgress struct {
 	Progress
 	watch *watch

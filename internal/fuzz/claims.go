@@ -32,8 +32,8 @@ type claims struct {
 type candidateState struct {
 	// claimed is set if a worker has claimed a candidate, so that no other worker may.
 	claimed bool
-	// flaky is the first finding that did not recur; nil if there is none, or if another has
-	// recurred. misses is the number of findings that did not recur.
+	// flaky is the first finding that did not recur; nil if there is none, or if another finding
+	// with the key has recurred. misses is the number of findings that did not recur.
 	flaky  *Finding
 	misses int
 }

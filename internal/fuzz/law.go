@@ -36,7 +36,7 @@ type Breach struct {
 	Conversation int
 }
 
-// rulesLaw is the id of the law that Passive returns.
+// rulesLaw is the id of the law that RulesLaw returns.
 const rulesLaw = "rules"
 
 // maxDeviations limits how many deviations with one mistake are kept in a conversation of a search.

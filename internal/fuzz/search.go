@@ -164,7 +164,8 @@ func (s *search) probeRevisions(ctx context.Context, revisions []spec.Revision, 
 		}
 		s.executor.counts.messages.Add(int64(server.messages))
 		s.overhead = time.Since(began)
-		// A server that hangs later must not cost as much time as a slow start.
+		// The limit for the first start may be long. A server that hangs at a later start must not
+		// cost as much time.
 		s.executor.start = min(s.executor.start, max(s.Timeout, 3*s.overhead))
 		start = s.executor.start
 		if s.Probed != nil {

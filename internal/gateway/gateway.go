@@ -204,8 +204,8 @@ func (o *Options) changeOf(p *probe, direct, through any, failed error) *verdict
 // latencyPings is the number of requests that are timed.
 const latencyPings = 20
 
-// measureLatency returns the median response time of a harmless request (see HarmlessMethod),
-// or 0 if there is no response.
+// measureLatency returns the median response time of a harmless request (see
+// client.Conversation.HarmlessMethod), or 0 if there is no response.
 func (o *Options) measureLatency(ctx context.Context, r Route) time.Duration {
 	v, err := o.open(ctx, r)
 	if err != nil {

@@ -110,8 +110,8 @@ func listEntries(method, member, key string) func(context.Context, *visit) (any,
 	return func(ctx context.Context, v *visit) (any, error) {
 		entries, err := v.readList(ctx, method, member, key)
 		// The size of demo://roots depends on whether the client's roots have arrived. In
-		// 2026-07-28 all clients share demo://note and demo://text/extra, so the run through the
-		// gateway may have changed them.
+		// 2026-07-28 all clients share demo://note and demo://text/extra, so the run that judged
+		// the server through the gateway, before this comparison, may have changed them.
 		for _, uri := range []string{"demo://roots", "demo://note", "demo://text/extra"} {
 			delete(entries, uri)
 		}

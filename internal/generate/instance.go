@@ -31,8 +31,8 @@ type choices interface {
 	// check returns an error if no value is to be generated from the schema. form is the result of
 	// generator.form for it.
 	check(form string, o map[string]any) error
-	// alternatives returns those schemas of anyOf or oneOf that are to be tried,
-	// in this order.
+	// alternatives returns those schemas of anyOf or oneOf that are to be tried, the first to try
+	// first.
 	alternatives(all []any) []any
 	// typeName chooses one of the type names.
 	typeName(names []string) string
