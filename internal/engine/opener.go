@@ -163,7 +163,7 @@ func (o *opener) OpenShared(ctx context.Context) (*client.Conversation, error) {
 		return nil, errors.New(why)
 	}
 	o.LeaveForReuse(conv)
-	if o.isRenewed { // rules compare later messages with the lists, as in the previous conversation
+	if o.isRenewed { // rules need the lists to compare later messages with them, as in the dropped conversation
 		inventory.Take(ctx, conv, o.s.o.Policy)
 	}
 	o.markCase()

@@ -215,11 +215,11 @@ func (r *reporting) addFindings(b *verdict.Builder, selected []*candidate) {
 	for _, c := range selected {
 		focus := []string{c.Requirement}
 		if c.during != nil && !slices.Contains(c.during.Requirements, c.Requirement) {
-			// The requirement would also select all other cases that judge it.
+			// A focus on the requirement would also select all other cases that judge it.
 			focus = []string{c.key.Judge, c.during.ID}
 		}
 		if c.needsOthers && !c.precedesCases() {
-			focus = nil // the whole run of the revision
+			focus = nil // the command repeats the whole run in this revision
 		}
 		if len(c.peers) > 0 {
 			focus = append([]string{c.key.Judge, c.during.ID}, c.peers...)

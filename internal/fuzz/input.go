@@ -32,7 +32,7 @@ func (g *inputs) next(n uint64) input {
 	seed, revisions := deriveSeed(g.seed, n), uint64(len(g.servers))
 	in := input{server: g.servers[n%revisions], seed: seed}
 	if g.repetition.isDue(n / revisions) {
-		in.script = in.server.Offer.Repetition(n / revisions).Example(int(seed)) //nolint:gosec // deriveSeed leaves the sign alone
+		in.script = in.server.Offer.Repetition(n / revisions).Example(int(seed)) //nolint:gosec // a seed of deriveSeed fits into an int
 		return in
 	}
 	if round := n / revisions; round%roundsPerCycle < roundsPerCycle-1 {
@@ -50,7 +50,7 @@ func (g *inputs) next(n uint64) input {
 		Offer: in.server.Offer, Validity: in.validity, Operations: g.operationCount(seed >> 16), Conversations: g.conversationCount(seed >> 24),
 		Seeds: g.novelty.seeds(in.validity),
 	}
-	in.script = scripts.Script().Example(int(seed)) //nolint:gosec // deriveSeed leaves the sign alone
+	in.script = scripts.Script().Example(int(seed)) //nolint:gosec // a seed of deriveSeed fits into an int
 	return in
 }
 
@@ -64,7 +64,7 @@ func (g *inputs) enumerate(in input, index, revision uint64) input {
 	}
 	in.validity = e.Validity()
 	scripts := generate.Scripts{Offer: in.server.Offer, Validity: in.validity, Conversations: g.conversationCount(in.seed >> 24), Enumeration: &e}
-	in.script = scripts.Script().Example(int(in.seed)) //nolint:gosec // deriveSeed leaves the sign alone
+	in.script = scripts.Script().Example(int(in.seed)) //nolint:gosec // a seed of deriveSeed fits into an int
 	if g.most > 0 && len(in.script.Operations) > g.most {
 		in.script.Operations = in.script.Operations[:g.most]
 	}

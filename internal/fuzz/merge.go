@@ -72,7 +72,7 @@ func Merge(out string, dirs []string) (Merged, error) {
 			return m, err
 		}
 	}
-	for _, name := range stale { // its finding was read
+	for _, name := range stale { // out is one of dirs, so the findings of these files are in the result
 		if files[name].data != nil {
 			continue // it was overwritten
 		}
