@@ -121,8 +121,8 @@ func hasEmptyResult(m *wire.Message) bool {
 	return m.Result().Kind() == '{' && len(names) == 0
 }
 
-// commonError returns the error that every plain request of the revision got, or emptyResult, or ""
-// if there is neither. Pings may also have succeeded.
+// commonError returns the error that every plain request of the revision got, emptyResult if every
+// list got {}, and otherwise "". In both cases pings may have succeeded.
 func (r sameError) commonError(rev spec.Revision) string {
 	if of := r[rev]; of != nil && !of.other && len(of.refused) >= fewestRefused {
 		return of.reason

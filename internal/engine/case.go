@@ -19,8 +19,8 @@ const caseTime = 90 * time.Second
 var errCaseTime = errors.New("the case took too long")
 
 // runCase runs one case and returns its observations. If the case panics, that is a harness error.
-// If the time for judging ends before the case does, all its observations are dropped and its
-// requirements count as not observed.
+// If the time for judging (see timeLimit) ends before the case does, all its observations are
+// dropped and its requirements count as not observed.
 func (r *execution) runCase(ctx context.Context, c *suite.Case, env suite.Env, o *opener) []suite.Observation {
 	defer r.outlook.begin(c, env.Revision)()
 	ctx, cancel := context.WithCancelCause(ctx)

@@ -38,8 +38,8 @@ type gate struct {
 	// isSingle is set if no second copy of the server can run.
 	isSingle bool
 	// longRunningLeft, if set, is closed when the long-running pass has left. Exclusive callers
-	// wait for that before they lock alone, because a pending writer blocks new readers, and the
-	// long-running pass may wait for such readers.
+	// wait for that before they write-lock gate.alone, because a pending writer blocks new readers,
+	// and the long-running pass may wait for such readers.
 	longRunningLeft chan struct{}
 
 	jobs    int

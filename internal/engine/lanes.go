@@ -40,8 +40,8 @@ func (p *planner) laneCount(cases int) int {
 }
 
 // openLanes divides the cases of the given unit among several units that run concurrently, each
-// with a conversation of its own. There are as many as laneCount says, or fewer if the server does
-// not open so many sessions.
+// with a conversation of its own. The number of units is what laneCount returns, or smaller if the
+// server does not open so many sessions.
 func (p *planner) openLanes(ctx context.Context, shared *unit) []*unit {
 	opened := make([]*sharedConversation, p.laneCount(len(shared.cases)))
 	var opening sync.WaitGroup

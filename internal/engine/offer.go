@@ -20,7 +20,8 @@ type offer struct {
 	notSpoken   []verdict.NotSpoken
 	inventories map[spec.Revision]*inventory.Inventory
 	// handshakeFails is why no handshake succeeded in any revision, or "" if one did. If it is set,
-	// the rules judge the attempt, and every case is blocked.
+	// the rules judge the attempt, and every case is blocked, with the exception described at
+	// protected.
 	handshakeFails string
 	// protected reports whether the server requires a token that the run does not have.
 	// handshakeFails is then set too, and only cases that need no conversation run.

@@ -14,12 +14,12 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// nothingSent is the reason if the run sent nothing that could have shown whether the requirement
-// is kept.
+// nothingSent is the reason of a verdict "not observed" if the run sent nothing that could have
+// shown whether the requirement is kept.
 const nothingSent = "mcp-conform sent nothing that could show it"
 
-// nothingShown is the reason if a case ended without an observation of one of its
-// requirements.
+// nothingShown is the reason of a verdict "not observed" if a case ended without an observation of
+// one of its requirements.
 const nothingShown = "no message of the case could show it"
 
 // explainOutcomes replaces the reason of a verdict "not observed" if a case provoked the

@@ -7,8 +7,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// Commands other than run use these functions, so that they report the same errors as a run if they
-// cannot use the server.
+// Commands other than run use the functions in this file, so that they report the same errors as a
+// run if they cannot use the server.
 
 // CheckReachable sends the server the opening request of the newest requested revision. It returns
 // the error with which a run would then end, or nil if a run would continue.

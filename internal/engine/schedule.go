@@ -64,7 +64,7 @@ type load struct {
 }
 
 // makespan returns how long it takes until the last of the loads ends. The loads that run have a
-// slot. The others get the slots that become free, in their order.
+// slot. The other loads, in the order of the slice, get the slots that become free.
 func makespan(slots int, loads []load) time.Duration {
 	var busy []time.Duration // how long until each slot becomes free
 	for _, l := range loads {

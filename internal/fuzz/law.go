@@ -14,7 +14,7 @@ import (
 // A Law is a property that must hold whatever the client sends.
 type Law struct {
 	ID, Title string
-	// Requirements are the catalogue ids that the law rests on.
+	// Requirements are the ids of the requirements that the law judges.
 	Requirements []string
 	// Unspecified is set if the specification does not state the law. A breach is then a note, and
 	// the law applies only if the user selects it by name.

@@ -16,10 +16,10 @@ func Arguments(schema jsontext.Value) (map[string]any, error) {
 	return certainArguments(schema, certainChoices{})
 }
 
-// MoreArguments returns further arguments, which differ from those of
-// Arguments: first all members that can be generated, and then the same members
-// with other values where the schema offers a choice (the last value of an
-// enum, the last alternative, true, elements in arrays).
+// MoreArguments returns further arguments, which differ from those of Arguments: first an object
+// with all members that can be generated, and then one with the same members but other values where
+// the schema offers a choice (the last value of an enum, the last alternative, true, elements in
+// arrays).
 func MoreArguments(schema jsontext.Value) []map[string]any {
 	least, err := Arguments(schema)
 	if err != nil {
