@@ -82,7 +82,8 @@ type Server struct {
 	Name, Version   string
 	ProtocolVersion string
 	Capabilities    map[string]jsontext.Value
-	Result          jsontext.Value // the whole result
+	Result          jsontext.Value    // the whole result
+	Event           *transcript.Event // the response with the result
 }
 
 // Declares reports whether the server declared the capability: it is present, and its value is

@@ -57,7 +57,7 @@ func (c *Conversation) Initialize(ctx context.Context) *Reply {
 	id := c.NewID()
 	r := c.sendAndAwait(ctx, min(c.opts.Timeout, c.opts.StartTimeout), id, wire.NewRequest(id, spec.MethodInitialize, c.InitializeParams()))
 	if r.Succeeded() {
-		c.setInitialized(r.Message.Result())
+		c.setInitialized(r)
 	}
 	return r
 }
@@ -74,7 +74,7 @@ func (c *Conversation) Discover(ctx context.Context) *Reply {
 	id := c.NewID()
 	r := c.sendAndAwait(ctx, min(c.opts.Timeout, c.opts.StartTimeout), id, c.Request(id, spec.MethodDiscover, nil))
 	if r.Succeeded() {
-		c.setDiscovered(r.Message.Result())
+		c.setDiscovered(r)
 	}
 	return r
 }
@@ -120,18 +120,20 @@ func handshakeError(r *Reply) error {
 }
 
 // setInitialized stores what the result of initialize says about the server.
-func (c *Conversation) setInitialized(result jsontext.Value) {
+func (c *Conversation) setInitialized(r *Reply) {
+	result := r.Message.Result()
 	version, _ := wire.Text(wire.At(result, "/protocolVersion"))
-	c.setServer(result, version, wire.At(result, "/serverInfo"))
+	c.setServer(r, version, wire.At(result, "/serverInfo"))
 }
 
 // setDiscovered stores what the result of server/discover says about the server.
-func (c *Conversation) setDiscovered(result jsontext.Value) {
+func (c *Conversation) setDiscovered(r *Reply) {
+	result := r.Message.Result()
 	version := c.opts.Version
 	if listed := listedVersions(result); len(listed) > 0 && !slices.Contains(listed, spec.Revision(version)) {
 		version = ""
 	}
-	c.setServer(result, version, wire.At(result, spec.MetaPointer(spec.MetaServerInfo)))
+	c.setServer(r, version, wire.At(result, spec.MetaPointer(spec.MetaServerInfo)))
 }
 
 // Lists reports whether the result of server/discover lists the revision. It returns false for a
@@ -163,9 +165,9 @@ func listedVersions(result jsontext.Value) []spec.Revision {
 	return out
 }
 
-func (c *Conversation) setServer(result jsontext.Value, version string, info jsontext.Value) {
-	s := Server{Result: result, ProtocolVersion: version}
-	_, s.Capabilities = wire.Members(wire.At(result, "/capabilities"))
+func (c *Conversation) setServer(r *Reply, version string, info jsontext.Value) {
+	s := Server{Result: r.Message.Result(), Event: r.Event, ProtocolVersion: version}
+	_, s.Capabilities = wire.Members(wire.At(s.Result, "/capabilities"))
 	s.Name, _ = wire.Text(wire.At(info, "/name"))
 	s.Version, _ = wire.Text(wire.At(info, "/version"))
 	c.mu.Lock()

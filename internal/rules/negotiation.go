@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
@@ -69,6 +70,14 @@ func (n *Negotiation) ServerDeclared(capability string) bool {
 		n.declared[capability] = yes
 	}
 	return yes
+}
+
+// ShowDeclared adds the response with the server's capabilities to the evidence of a deviation that
+// is about them. Reports mark the capabilities. It does nothing if there is no such response yet.
+func (n *Negotiation) ShowDeclared(d *verdict.Deviation) {
+	if n.Began() {
+		d.At, d.Earlier = append(positionsOf(n.Declaration.Responses[0].Event), d.At...), "/result/capabilities"
+	}
 }
 
 // ClientDeclared is like ServerDeclared, for the capabilities that the client declared in

@@ -25,6 +25,8 @@ type Assertion struct {
 	c      *client.Conversation
 	actual any
 	at     []int
+	// earlier is the field Earlier of the deviation.
+	earlier string
 }
 
 // Expect begins an assertion about actual, a value from conversation c. The events in shownBy show
@@ -38,6 +40,15 @@ func (t *T) Expect(c *client.Conversation, actual any, shownBy ...*transcript.Ev
 		if e != nil {
 			a.at = append(a.at, e.Seq)
 		}
+	}
+	return a
+}
+
+// ShowDeclared adds the response with the server's capabilities to the evidence. Reports mark the
+// capabilities.
+func (a Assertion) ShowDeclared() Assertion {
+	if e := a.c.Server().Event; e != nil {
+		a.at, a.earlier = append([]int{e.Seq}, a.at...), "/result/capabilities"
 	}
 	return a
 }
@@ -65,7 +76,7 @@ func (a Assertion) Keeps(requirement, summary string, m types.GomegaMatcher, wei
 		a.t.MarkKept(requirement)
 		return true
 	}
-	d := verdict.Deviation{Requirement: requirement, Summary: summary, At: a.at}
+	d := verdict.Deviation{Requirement: requirement, Summary: summary, At: a.at, Earlier: a.earlier}
 	if e, ok := m.(Explainer); ok {
 		d.Permitted, d.Seen = e.Permitted(), e.Seen(a.actual)
 	} else {

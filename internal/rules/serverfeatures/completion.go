@@ -134,6 +134,7 @@ func judgeCompletionCapability(s *rules.Session, q completionRequest, obs *rules
 	case declared && isUnknownMethod(obs.Message):
 		d := deviationOf(completionAnswered, obs)
 		d.Summary, d.Permitted = "The server declares completions, but does not know the method.", "a result, or an error about the reference"
+		s.ShowDeclared(&d)
 		out.Report(d)
 	case declared:
 		out.MarkObserved(completionAnswered)
@@ -145,6 +146,8 @@ func judgeCompletionCapability(s *rules.Session, q completionRequest, obs *rules
 	case !obs.Message.IsError() && len(wire.Elements(obs.Message.ResultAt("/completion/values"))) > 0:
 		d := deviationOf(completionDeclared, obs)
 		d.Summary, d.Permitted = "The server completes arguments without declaring completions.", "the capability completions, or error -32601"
+		d.Seen, d.Pointer = "the values "+rules.Excerpt(obs.Message.ResultAt("/completion/values")), "/result/completion"
+		s.ShowDeclared(&d)
 		out.Report(d)
 		out.MarkReportedElsewhere(completionUnsupported)
 	default:
@@ -153,6 +156,7 @@ func judgeCompletionCapability(s *rules.Session, q completionRequest, obs *rules
 		if !obs.Message.IsError() {
 			d.Summary = "The server answers an undeclared completion with no values instead of -32601."
 		}
+		s.ShowDeclared(&d)
 		out.Report(d)
 	}
 }

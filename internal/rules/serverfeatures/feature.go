@@ -157,16 +157,19 @@ func (f *feature) listsAnswered() rules.Fold {
 		OnMessage: rules.Handlers{rules.ResultOf(f.method): listen, rules.ErrorTo(f.method): listen},
 		AtEnd: func(s *rules.Session, out *rules.Reporter) {
 			if s.Began() && s.ServerDeclared(f.capability) {
-				f.judgeLists(bare, empty, out)
+				f.judgeLists(s, bare, empty, out)
 			}
 		},
 	}
 }
 
-func (f *feature) judgeLists(bare, empty *attempts, out *rules.Reporter) {
+func (f *feature) judgeLists(s *rules.Session, bare, empty *attempts, out *rules.Reporter) {
 	d := verdict.Deviation{Requirement: f.answered, Permitted: "a result"}
-	found := func(p listAttempt) {
+	show := func(p listAttempt) {
 		d.Seen, d.At = rules.Excerpt(p.answer.Raw), rules.PositionsOf(p.request.Event, p.event)
+	}
+	found := func(p listAttempt) {
+		show(p)
 		out.Report(d)
 	}
 	for range bare.served {
@@ -181,7 +184,9 @@ func (f *feature) judgeLists(bare, empty *attempts, out *rules.Reporter) {
 	case len(refused) == 0:
 	case len(bare.served)+len(empty.served) == 0:
 		d.Summary = "The server declares " + f.things + ", but refuses to list them."
-		found(refused[0])
+		show(refused[0])
+		s.ShowDeclared(&d)
+		out.Report(d)
 	case len(bare.refused) > 0 && len(bare.served) == 0:
 		d.Requirement = f.paramsOptional
 		d.Summary = "The server refuses " + f.method + " without params."

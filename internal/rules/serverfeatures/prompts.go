@@ -88,7 +88,7 @@ func promptsFound() rules.Fold {
 		case malformed:
 		case !declared:
 			if out.RequireInterpretable(obs, rules.PingControl(), promptNotSupported) {
-				judgeUndeclaredGet(obs, out)
+				judgeUndeclaredGet(s, obs, out)
 			}
 		case !named:
 			invalidParamsCheck{
@@ -135,7 +135,7 @@ func (b *catalog) isValidGet(req *rules.Request, name string) bool {
 
 // judgeUndeclaredGet judges the response to prompts/get from a server that does not declare
 // prompts.
-func judgeUndeclaredGet(obs *rules.Observation, out *rules.Reporter) {
+func judgeUndeclaredGet(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	switch {
 	case obs.Message.IsError():
 		out.MarkObserved(promptNotSupported)
@@ -144,6 +144,7 @@ func judgeUndeclaredGet(obs *rules.Observation, out *rules.Reporter) {
 	default:
 		d := deviationOf(promptNotSupported, obs)
 		d.Summary, d.Permitted = "The server serves a prompt without declaring prompts.", "an error"
+		s.ShowDeclared(&d)
 		out.Report(d)
 	}
 }

@@ -130,7 +130,7 @@ func (l listResponses) note(s *rules.Session, obs *rules.Observation, _ *rules.R
 	}
 }
 
-func (l listResponses) end(_ *rules.Session, out *rules.Reporter) {
+func (l listResponses) end(s *rules.Session, out *rules.Reporter) {
 	for _, list := range []struct{ method, requirement, summary string }{
 		{spec.MethodResourcesList, resourcesAnswered, "The server declares resources, but refuses to list them."},
 		{spec.MethodResourcesTemplates, templatesAnswered, "The server declares resources, but refuses to list templates."},
@@ -157,13 +157,10 @@ func (l listResponses) end(_ *rules.Session, out *rules.Reporter) {
 		case with != nil:
 			out.MarkObserved(list.requirement)
 		case refused != nil:
-			out.Report(verdict.Deviation{
-				Requirement: list.requirement,
-				Summary:     list.summary,
-				Permitted:   "a result; an empty list where there are none",
-				Seen:        rules.Excerpt(refused.Message.Raw),
-				At:          rules.PositionsOf(refused.Request.Event, refused.Event),
-			})
+			d := deviationOf(list.requirement, refused)
+			d.Summary, d.Permitted = list.summary, "a result; an empty list where there are none"
+			s.ShowDeclared(&d)
+			out.Report(d)
 		}
 	}
 }

@@ -85,6 +85,7 @@ func judgeUnsupported(s *rules.Session, obs *rules.Observation, d verdict.Deviat
 		out.MarkObserved(subscribeRefused)
 	default:
 		d.Requirement, d.Summary, d.Permitted = subscribeRefused, "The server accepts a subscription without declaring subscriptions.", "an error, or the capability resources.subscribe"
+		s.ShowDeclared(&d)
 		out.Report(d)
 	}
 }

@@ -37,7 +37,7 @@ func toolsFound() rules.Fold {
 		case malformed:
 		case !declared:
 			if out.RequireInterpretable(obs, rules.PingControl(), toolNotSupported) {
-				judgeUndeclaredCall(obs, out)
+				judgeUndeclaredCall(s, obs, out)
 			}
 		case obs.Request.Message.ParamAt("/task") != nil: // tasks have rules of their own
 		case b.tools.seen[name] != nil:
@@ -74,7 +74,7 @@ func describeDespite(obs *rules.Observation, flaw string) string {
 }
 
 // judgeUndeclaredCall judges the response to a call of a server that does not declare tools.
-func judgeUndeclaredCall(obs *rules.Observation, out *rules.Reporter) {
+func judgeUndeclaredCall(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	switch {
 	case obs.Message.IsError():
 		out.MarkObserved(toolNotSupported)
@@ -83,6 +83,7 @@ func judgeUndeclaredCall(obs *rules.Observation, out *rules.Reporter) {
 	default:
 		d := deviationOf(toolNotSupported, obs)
 		d.Summary, d.Permitted = "The server calls a tool without declaring tools.", "an error"
+		s.ShowDeclared(&d)
 		out.Report(d)
 	}
 }

@@ -126,13 +126,13 @@ func (l *ledger) judgeUndeclared(c *call, out *rules.Reporter) {
 	case createdTask(c.reply) != nil && l.s.ServerDeclared(toolCalls):
 		out.MarkObserved(capabilityDeclared)
 	case createdTask(c.reply) != nil:
-		out.Report(verdict.Deviation{
+		l.report(verdict.Deviation{
 			Requirement: capabilityDeclared,
 			Summary:     "The server answers a call with a task without declaring tasks.",
 			Permitted:   "the result of the call, or the capability " + toolCalls,
 			Seen:        rules.Excerpt(c.reply.Raw),
 			At:          c.positions(),
-		})
+		}, out)
 		out.MarkReportedElsewhere(undeclaredIgnored)
 	case !c.asTask || l.s.ServerDeclared(toolCalls):
 	case c.succeeded():
@@ -140,13 +140,13 @@ func (l *ledger) judgeUndeclared(c *call, out *rules.Reporter) {
 		out.MarkObserved(undeclaredIgnored)
 	case !l.succeedsWithoutTask(c) || !strings.Contains(strings.ToLower(string(c.reply.Raw)), "task"): // the request may be refused for another reason
 	default:
-		out.Report(verdict.Deviation{
+		l.report(verdict.Deviation{
 			Requirement: undeclaredIgnored,
 			Summary:     "The server refuses a call with a task member, though it declares no tasks.",
 			Permitted:   "the result that the call has without the member",
 			Seen:        rules.Excerpt(c.reply.Raw),
 			At:          c.positions(),
-		})
+		}, out)
 	}
 }
 
@@ -208,9 +208,7 @@ func (l *ledger) judgeOperation(q *taskRequest, capability, requirement string, 
 
 // report reports a deviation about the declared capabilities, with the response that has them.
 func (l *ledger) report(d verdict.Deviation, out *rules.Reporter) {
-	if l.s.Began() {
-		d.At, d.Earlier = append(rules.PositionsOf(l.s.Declaration.Responses[0].Event), d.At...), "/result/capabilities"
-	}
+	l.s.ShowDeclared(&d)
 	out.Report(d)
 }
 

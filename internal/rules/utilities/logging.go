@@ -117,6 +117,7 @@ func (l *levelRequests) judgeResult(s *rules.Session, obs *rules.Observation, ou
 	switch {
 	case !declaresLogging(s):
 		d.Requirement, d.Summary = levelUndeclared, "The server sets a log level without declaring logging."
+		s.ShowDeclared(&d)
 		d.Permitted = "an error, preferably -32601 (method not found)"
 		out.Report(d)
 		return
@@ -161,6 +162,7 @@ func (l *levelRequests) judgeError(s *rules.Session, obs *rules.Observation, out
 		}
 		d.Requirement, d.Weight = levelUndeclared, verdict.OnlyNote
 		d.Summary = "The server refuses undeclared logging, but not with -32601."
+		s.ShowDeclared(&d)
 		d.Permitted = "any error, preferably -32601 (method not found)"
 	case level == nil:
 		return
@@ -177,6 +179,7 @@ func (l *levelRequests) judgeError(s *rules.Session, obs *rules.Observation, out
 		d.Seen = fmt.Sprintf("level %s: %s", rules.Excerpt(level), d.Seen)
 	default:
 		d.Requirement, d.Summary, d.Permitted = levelAccepted, "The server declares logging, but refuses a level.", "a result"
+		s.ShowDeclared(&d)
 		if code == spec.CodeInternal {
 			l.failed = append(l.failed, d)
 			l.failing[severity(level)] = true
