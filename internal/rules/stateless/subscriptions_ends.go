@@ -1,7 +1,9 @@
 package stateless
 
 import (
+	"maps"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -196,20 +198,26 @@ func (sub *subscription) judgeFilter(s *rules.Session, out *rules.Reporter) {
 		return
 	}
 	out.MarkObserved(acknowledged)
-	for method, capability := range changes {
-		member := spec.FilterMember(method)
-		d := sub.deviation(ackSubset, sub.ack.Event, rules.Excerpt(agreed))
+	for _, method := range slices.Sorted(maps.Keys(changes)) {
+		member, capability := spec.FilterMember(method), changes[method]
+		d := sub.deviation(ackSubset, sub.ack.Event, "")
 		d.Permitted = "what the request names and the server declares, nothing else"
+		d.Seen, d.Pointer = member+" in the acknowledgement", "/params/notifications/"+member
 		has := wire.At(agreed, "/"+member) != nil
 		switch granted, requested := filterIncludes(agreed, member), sub.hasRequested(member); {
 		case granted && !requested:
 			d.Summary = "The server acknowledges a type of notification that was not requested."
+			d.Seen += "; the request names only " + rules.Excerpt(sub.filter)
+			d.Earlier = "/params/notifications"
 			out.Report(d)
 		case granted && s.Began() && !s.ServerDeclared(capability):
 			d.Summary = "The server acknowledges a type of notification that it does not declare."
+			d.Seen += "; the capability " + capability + " is not declared"
+			s.ShowDeclared(&d)
 			out.Report(d)
 		case has && !granted && wire.At(agreed, "/"+member).Kind() != '[':
 			d.Summary, d.Weight = "The server names a type of notification that it does not send.", verdict.OnlyNote
+			d.Seen = member + " is " + rules.Excerpt(wire.At(agreed, "/"+member)) + " in the acknowledgement"
 			out.Report(d)
 		case granted:
 			sub.judgeURIs(member, agreed, d, out)
@@ -218,6 +226,7 @@ func (sub *subscription) judgeFilter(s *rules.Session, out *rules.Reporter) {
 			d.Requirement, d.Summary = ackSupported, "The server does not agree to a type of notification that it declares."
 			d.Permitted = member + ", which the request names, because the capability " + capability + " is declared"
 			d.Seen, d.Pointer = "the filter "+rules.Excerpt(agreed), "/params/notifications"
+			s.ShowDeclared(&d)
 			if wire.At(sub.filter, "/"+member).Kind() == '[' {
 				d.Weight = verdict.OnlyNote // the server may not know the resources
 			}
@@ -232,8 +241,10 @@ func (sub *subscription) judgeFilter(s *rules.Session, out *rules.Reporter) {
 func (sub *subscription) judgeURIs(member string, agreed jsontext.Value, d verdict.Deviation, out *rules.Reporter) {
 	wanted, _ := stringsOf(wire.At(sub.filter, "/"+member))
 	granted, _ := stringsOf(wire.At(agreed, "/"+member))
-	if slices.ContainsFunc(granted, func(uri string) bool { return !slices.Contains(wanted, uri) }) {
+	if i := slices.IndexFunc(granted, func(uri string) bool { return !slices.Contains(wanted, uri) }); i >= 0 {
 		d.Summary = "The server acknowledges a resource that was not requested."
+		d.Seen = rules.Excerpt(wire.Quote(granted[i])) + " in the acknowledgement; the request names only " + rules.Excerpt(wire.At(sub.filter, "/"+member))
+		d.Pointer, d.Earlier = d.Pointer+"/"+strconv.Itoa(i), "/params/notifications"
 		out.Report(d)
 		return
 	}
