@@ -215,7 +215,7 @@ func (c *cancelledRequest) judge(s *rules.Session, last *transcript.Event, out *
 func (c *cancelledRequest) judgeMessages(out *rules.Reporter) {
 	came, messages := "progress", append([]*transcript.Event{c.request.Event, c.cancellation}, c.progress[:min(2, len(c.progress))]...)
 	if c.response != nil {
-		came, messages = "progress and a response", append(messages, c.response)
+		came, messages = "progress and a response", []*transcript.Event{c.request.Event, c.cancellation, c.response, c.progress[0]}
 	}
 	out.Report(verdict.Deviation{
 		Requirement: noMessages,
