@@ -129,7 +129,8 @@ func judgeInitializeResult(s *Session, out *Reporter) {
 	if missing != "" {
 		d.Requirement, d.Summary = initializeResponse, "The server's initialize result lacks a required member."
 		d.Permitted = "protocolVersion, capabilities, and serverInfo with name and version"
-		d.Seen = "no " + missing
+		d.Seen, d.Pointer = "no "+missing, "/result/"+strings.ReplaceAll(missing, ".", "/")
+		d.Fix = "Add " + missing + " to the result of initialize."
 		out.Report(d)
 	} else {
 		out.MarkObserved(initializeResponse)
