@@ -306,8 +306,7 @@ func judgeLegacyMessages(v *view, out *rules.Reporter) {
 
 // judgeResponseStream judges on which stream the response to a request came.
 func (v *view) judgeResponseStream(x *exchange, req *rules.Request, out *rules.Reporter) {
-	e := req.Responses[0].Event
-	if e.Exchange == x.Number {
+	if e := req.Responses[0].Event; e.Exchange == x.Number {
 		if e.Stream == nil && x.Succeeded() && req.Responses[0].Kind == wire.Response {
 			out.Report(verdict.Deviation{
 				Requirement: messageEvents,
@@ -319,38 +318,44 @@ func (v *view) judgeResponseStream(x *exchange, req *rules.Request, out *rules.R
 		return
 	}
 	own := v.channelsFor(x)
-	if len(own) != 1 || !own[0].isOpenAt(e.Seq) || v.hasSharedEndpoint(own[0]) {
+	if len(own) != 1 || !own[0].isOpenAt(req.Responses[0].Event.Seq) || v.hasSharedEndpoint(own[0]) {
 		return
 	}
-	if e = v.misdirectedResponse(own[0], req); e == nil {
+	other, e := v.misdirectedResponse(own[0], req)
+	if e == nil {
 		out.MarkObserved(ownStream)
 		return
 	}
-	out.Report(verdict.Deviation{
+	d := verdict.Deviation{
 		Requirement: ownStream,
 		Summary:     "The server sends a response on another stream than its endpoint's.",
-		Permitted:   "the stream on which the endpoint was announced",
-		Seen:        rules.Excerpt(e.Raw),
-		At:          positionsOf(own[0].Request, x.Request, x.Sent, e),
-	})
+		Permitted:   "a response on the stream whose endpoint event has the URI of the POST",
+		Seen:        "the response to " + rules.DescribeRequest(req.Message) + " on a stream without an endpoint event",
+		At:          positionsOf(other.Request, x.Request, x.Sent, e),
+	}
+	if other.announced != nil {
+		d.Seen = "the response to " + rules.DescribeRequest(req.Message) + " on the stream with the endpoint " + rules.Excerpt(other.announced.sse.Data)
+		d.At = positionsOf(other.announced.Event, x.Request, x.Sent, e)
+	}
+	out.Report(d)
 }
 
 // misdirectedResponse returns an event that responds to the request on a stream other than the
-// request's own, or nil. The response may also come on the request's own stream, earlier or later.
+// request's own, and that stream, or nil. The response may also come on the request's own stream, earlier or later.
 // If another request has the same id, it is unclear to which one the response belongs, so the
 // function returns nil.
-func (v *view) misdirectedResponse(own *channel, req *rules.Request) *transcript.Event {
+func (v *view) misdirectedResponse(own *channel, req *rules.Request) (*channel, *transcript.Event) {
 	if len(v.s.RequestsWithID(req.Message.ID)) > 1 {
-		return nil
+		return nil, nil
 	}
 	for _, c := range v.channels() {
 		for _, p := range c.events {
 			if c != own && p.Kind == transcript.Received && p.Seq > req.Event.Seq && slices.ContainsFunc(p.Messages(), func(m wire.Message) bool {
 				return m.IsResponseTo(req.Message.ID)
 			}) {
-				return p.Event
+				return c, p.Event
 			}
 		}
 	}
-	return nil
+	return nil, nil
 }
