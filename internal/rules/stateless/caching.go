@@ -2,6 +2,8 @@ package stateless
 
 import (
 	"math/big"
+	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -65,7 +67,8 @@ func judgeInputRequiredHints(s *rules.Session, obs *rules.Observation, out *rule
 	}
 	d := deviationOf(hintsAbsent, obs)
 	d.Summary, d.Permitted = "The server's result that requires input has caching hints.", "neither ttlMs nor cacheScope"
-	d.Seen = "ttlMs or cacheScope in a result of type input_required"
+	present := slices.DeleteFunc([]string{"cacheScope", "ttlMs"}, func(name string) bool { return obs.Message.ResultAt("/"+name) == nil })
+	d.Seen, d.Pointer = strings.Join(present, " and ")+" in a result of type input_required", "/result/"+present[len(present)-1]
 	out.Report(d)
 }
 
