@@ -2,6 +2,7 @@ package rules
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -31,7 +32,7 @@ func metaRules() []Rule {
 				keys = append(keys, MemoResult(s, m, metaKeysKey{}, func() []string { return metaKeys(m.Result()) })...)
 			}
 			for _, key := range keys {
-				judgeMetaKey(s, e, key, out)
+				judgeMetaKey(s, e, m, key, out)
 			}
 		})),
 	}}
@@ -43,8 +44,27 @@ type metaKeysKey struct{}
 // metaKeys returns the keys of each _meta object in v.
 func metaKeys(v jsontext.Value) []string {
 	var keys []string
-	walkMeta(v, metaDepth, func(key string) { keys = append(keys, key) })
+	if !wire.MayHaveMember(v, "_meta") {
+		return nil
+	}
+	walkMeta(v, "", metaDepth, func(key string, _ jsontext.Pointer) { keys = append(keys, key) })
 	return keys
+}
+
+// locateMetaKey returns the pointer of the first member with the given key in a _meta object of the
+// message.
+func locateMetaKey(m *wire.Message, key string) jsontext.Pointer {
+	var found jsontext.Pointer
+	see := func(k string, in jsontext.Pointer) {
+		if k == key && found == "" {
+			found = in.AppendToken(key)
+		}
+	}
+	walkMeta(m.Params(), "/params", metaDepth, see)
+	if m.Has("result") {
+		walkMeta(m.Result(), "/result", metaDepth, see)
+	}
+	return found
 }
 
 // opaque are members whose value is defined by the server, not by the protocol, so that a nested
@@ -58,9 +78,10 @@ var opaque = []string{
 // object, and each level costs another parse of everything below it.
 const metaDepth = 12
 
-// walkMeta calls the function see with each key of each _meta object in v, down to the given depth.
-func walkMeta(v jsontext.Value, depth int, see func(key string)) {
-	if depth == 0 || !wire.MayHaveMember(v, "_meta") {
+// walkMeta calls the function see with each key of each _meta object in v, down to the given depth,
+// and with the pointer of that object; at is the pointer of v.
+func walkMeta(v jsontext.Value, at jsontext.Pointer, depth int, see func(key string, in jsontext.Pointer)) {
+	if depth == 0 {
 		return
 	}
 	switch v.Kind() {
@@ -69,17 +90,19 @@ func walkMeta(v jsontext.Value, depth int, see func(key string)) {
 		if meta, ok := values["_meta"]; ok {
 			keys, _ := wire.Members(meta)
 			for _, key := range keys {
-				see(key)
+				see(key, at+"/_meta")
 			}
 		}
 		for _, name := range names {
-			if !slices.Contains(opaque, name) {
-				walkMeta(values[name], depth-1, see)
+			if !slices.Contains(opaque, name) && wire.MayHaveMember(values[name], "_meta") {
+				walkMeta(values[name], at.AppendToken(name), depth-1, see)
 			}
 		}
 	case '[':
-		for _, element := range wire.Elements(v) {
-			walkMeta(element, depth-1, see)
+		for i, element := range wire.Elements(v) {
+			if wire.MayHaveMember(element, "_meta") {
+				walkMeta(element, at+"/"+jsontext.Pointer(strconv.Itoa(i)), depth-1, see)
+			}
 		}
 	}
 }
@@ -106,22 +129,20 @@ func isWord(text, between string) bool {
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-func judgeMetaKey(s *Session, e *transcript.Event, key string, out *Reporter) {
+func judgeMetaKey(s *Session, e *transcript.Event, m *wire.Message, key string, out *Reporter) {
 	prefix, name, hasPrefix := strings.Cut(key, "/")
 	if !hasPrefix {
 		prefix, name = "", key
 	}
 	deviates := func(d verdict.Deviation) {
-		d.Seen, d.At = "the key "+excerpt(wire.Quote(key)), positionsOf(e)
+		at := locateMetaKey(m, key)
+		d.Seen, d.At, d.Pointer = "the key "+excerpt(wire.Quote(key))+" in "+excerpt(at.Parent()), positionsOf(e), string(at)
 		out.Report(d)
 	}
 	if hasPrefix {
 		labels := strings.Split(prefix, ".")
 		if strings.Contains(name, "/") || slices.ContainsFunc(labels, isNoLabel) {
-			deviates(verdict.Deviation{
-				Requirement: metaPrefix, Summary: "The server's _meta key has a malformed prefix.",
-				Permitted: "a prefix such as com.example/: labels that begin with a letter and end with a letter or digit, with hyphens inside, joined by dots, then the key's only slash",
-			})
+			deviates(verdict.Deviation{Requirement: metaPrefix, Summary: "The server's _meta key has a malformed prefix.", Permitted: prefixSyntax})
 			return
 		}
 		out.MarkObserved(metaPrefix)
@@ -133,14 +154,27 @@ func judgeMetaKey(s *Session, e *transcript.Event, key string, out *Reporter) {
 	}
 	deviates(verdict.Deviation{
 		Requirement: metaName, Summary: "The server's _meta key has a malformed name.",
-		Permitted: "letters, digits, hyphens, underscores and dots, with a letter or a digit at both ends",
+		Permitted: nameSyntax,
 	})
 }
 
-// IsPrefixedKey reports whether a key is valid in _meta and has a prefix.
-func IsPrefixedKey(key string) bool {
+// The syntax of keys of _meta, for people.
+const (
+	prefixSyntax = "a prefix such as com.example/: labels that begin with an ASCII letter and end with an ASCII letter or digit, with hyphens inside, joined by dots, then the key's only slash"
+	nameSyntax   = "a name of ASCII letters, digits, hyphens, underscores and dots, with a letter or a digit at both ends"
+)
+
+// CheckPrefixedKey checks whether a key is valid in _meta and has a prefix. If not, it returns the
+// first part that is wrong ("prefix" or "name") and the syntax of that part; otherwise "".
+func CheckPrefixedKey(key string) (part, syntax string) {
 	prefix, name, hasPrefix := strings.Cut(key, "/")
-	return hasPrefix && isMetaName(name) && !slices.ContainsFunc(strings.Split(prefix, "."), isNoLabel)
+	switch {
+	case !hasPrefix, strings.Contains(name, "/"), slices.ContainsFunc(strings.Split(prefix, "."), isNoLabel):
+		return "prefix", prefixSyntax
+	case !isMetaName(name):
+		return "name", nameSyntax
+	}
+	return "", ""
 }
 
 func isNoLabel(label string) bool { return !isMetaLabel(label) }

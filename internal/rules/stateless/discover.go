@@ -2,6 +2,7 @@ package stateless
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -132,13 +133,18 @@ func judgeVersions(versions []string, obs *rules.Observation, out *rules.Reporte
 func judgeExtensions(result jsontext.Value, obs *rules.Observation, out *rules.Reporter) {
 	names, _ := wire.Members(wire.At(result, "/capabilities/extensions"))
 	for _, name := range names {
-		if rules.IsPrefixedKey(name) {
+		part, syntax := rules.CheckPrefixedKey(name)
+		if part == "" {
 			out.MarkObserved(extensionID)
 			continue
 		}
 		d := deviationOf(extensionID, obs)
-		d.Summary, d.Permitted = "The server declares an extension whose identifier is malformed.", "a key as _meta has it, with a prefix, such as com.example/name"
-		d.Seen, d.Pointer = "the extension "+rules.Excerpt(wire.Quote(name)), "/result/capabilities/extensions"
+		d.Summary, d.Permitted = "The server declares an extension whose identifier is malformed.", syntax
+		d.Seen = "a malformed " + part + " in " + rules.Excerpt(wire.Quote(name))
+		if !strings.Contains(name, "/") {
+			d.Seen = "no prefix in " + rules.Excerpt(wire.Quote(name))
+		}
+		d.Pointer = string(jsontext.Pointer("/result/capabilities/extensions").AppendToken(name))
 		out.Report(d)
 	}
 }
@@ -245,7 +251,7 @@ func judgeDiscoveredCapability(s *rules.Session, obs *rules.Observation, out *ru
 	case !refused, obs.Request.Message.Method == spec.MethodResourcesTemplates: // templates are only a part of the resources capability
 	case out.RequireInterpretable(obs, rules.PingControl(), discoverCapabilities):
 		d.Summary, d.Permitted = "The server refuses an undeclared method, but not with -32601.", "error -32601"
-		d.At = rules.PositionsOf(s.Declaration.Responses[0].Event, obs.Request.Event, obs.Event)
+		s.ShowDeclared(&d)
 		out.Report(d)
 	}
 }
