@@ -78,12 +78,12 @@ func sendEqualLookingIDs(ctx context.Context, t *suite.T, c *client.Conversation
 	method, member := c.HarmlessMethod(), ""
 	for _, l := range lists {
 		if c.Server().Declares(l.capability) {
-			method, member = l.method, "/"+l.capability
+			method, member = l.method, l.capability
 		}
 	}
 	replies := c.DoAll(ctx, [][]byte{c.Request(number, c.HarmlessMethod(), nil), c.Request(text, method, nil)})
 	if member != "" {
-		expectNoList(t, c, replies[0], member)
+		expectNoList(t, c, replies[0], replies[1], member)
 	}
 }
 

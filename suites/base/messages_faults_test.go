@@ -35,7 +35,7 @@ func TestMessages(t *testing.T) {
 				}
 				return next(c)
 			}),
-			Want: []string{`base.response-id-echo: The server confuses the ids 1 and "1" of two requests. (broken)`},
+			Want: []string{"base.response-id-echo: The server answers a request with the result of another request. (broken)"},
 		},
 		{Name: "string ids never answered", Case: "messages.ids", Seams: handle(func(c *refserver.Call, next handler) (any, *refserver.Error) {
 			if c.ID.IsString() {
