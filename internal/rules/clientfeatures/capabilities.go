@@ -86,6 +86,15 @@ func declarationOf(s *rules.Session, obs *rules.Observation) *transcript.Event {
 	return s.Initialize.Event
 }
 
+// pointerToDeclared returns the pointer to the client's capabilities in the event that declarationOf
+// returns.
+func pointerToDeclared(s *rules.Session) string {
+	if s.Era() == spec.Stateless {
+		return "/params" + spec.MetaPointer(spec.MetaClientCapabilities)
+	}
+	return "/params/capabilities"
+}
+
 // judgeUndeclaredRequests returns the Start function of a rule that reports requests of a method to
 // a client without the capability. ids are the requirements that forbid such requests; at most one
 // of them exists in each revision.
@@ -106,6 +115,7 @@ func judgeUndeclaredRequests(method, capability, summary string, ids ...string) 
 					Permitted:   method + " only where the client declared " + capability,
 					Seen:        method + describeDeclared(s, obs),
 					At:          rules.PositionsOf(s.Initialize.Event, obs.Event),
+					Earlier:     pointerToDeclared(s),
 				})
 			}
 		},
@@ -171,6 +181,8 @@ func judgeMode(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 		Permitted:   permittedMode(wanted),
 		Seen:        "an elicitation in mode " + wanted,
 		At:          rules.PositionsOf(declarationOf(s, obs), obs.Event),
+		Pointer:     pointerToParam(obs, "mode"),
+		Earlier:     pointerToDeclared(s),
 	})
 }
 
@@ -200,6 +212,7 @@ func judgeErrorMode(s *rules.Session, obs *rules.Observation, out *rules.Reporte
 		Permitted:   "error -32042 only where the client declared elicitation.url",
 		Seen:        rules.Excerpt(obs.Message.Raw),
 		At:          rules.PositionsOf(s.Initialize.Event, obs.Request.Event, obs.Event),
+		Earlier:     pointerToDeclared(s),
 		Weight:      verdict.AtMostWarning,
 	})
 }
@@ -213,7 +226,7 @@ func judgeSamplingTools(s *rules.Session, obs *rules.Observation, out *rules.Rep
 	}
 	offered := len(wire.Elements(obs.Message.ParamAt("/tools"))) > 0
 	choice := obs.Message.ParamAt("/toolChoice") != nil
-	d := verdict.Deviation{At: rules.PositionsOf(declarationOf(s, obs), obs.Event)}
+	d := verdict.Deviation{At: rules.PositionsOf(declarationOf(s, obs), obs.Event), Earlier: pointerToDeclared(s)}
 	switch declared := s.ClientDeclares(obs.Request, "sampling.tools"); {
 	case !offered && !choice && !declared:
 		out.MarkObserved(toolsDeclared)
@@ -254,7 +267,7 @@ func judgeIncludeContext(s *rules.Session, obs *rules.Observation, out *rules.Re
 	}
 	value, _ := wire.Text(obs.Message.ParamAt("/includeContext"))
 	declared := s.ClientDeclares(obs.Request, "sampling.context")
-	d := verdict.Deviation{Seen: "includeContext " + rules.Excerpt(wire.Quote(value)), At: rules.PositionsOf(declarationOf(s, obs), obs.Event)}
+	d := verdict.Deviation{Seen: "includeContext " + rules.Excerpt(wire.Quote(value)), At: rules.PositionsOf(declarationOf(s, obs), obs.Event), Earlier: pointerToDeclared(s)}
 	switch {
 	case value != "thisServer" && value != "allServers":
 		out.MarkObserved(includeContextAvoided)

@@ -51,6 +51,7 @@ func judgeTaskCreation(s *rules.Session, p *transcript.Request, out *rules.Repor
 	}
 	creates := p.Message.ParamAt("/task").Kind() == '{'
 	d := verdict.Deviation{Seen: rules.Excerpt(p.Message.Raw), At: rules.PositionsOf(s.Initialize.Event, p.Event), Permitted: "the request without the task member"}
+	d.Pointer, d.Earlier = "/params/task", "/params/capabilities"
 	switch {
 	case !s.ClientDeclared("tasks") && creates:
 		d.Requirement, d.Summary = noTasksUndeclared, "The server requests a task from a client that did not declare tasks."
@@ -77,7 +78,9 @@ func judgeTaskRequest(s *rules.Session, p *transcript.Request, out *rules.Report
 	if p.Message.ParamAt(related) != nil {
 		d.Requirement, d.Summary = requestorRelated, "The server's task request also has related-task."
 		d.Permitted = "no io.modelcontextprotocol/related-task in requests about tasks"
+		d.Pointer = "/params" + related
 		out.Report(d)
+		d.Pointer = ""
 	} else {
 		out.MarkObserved(requestorRelated)
 	}
