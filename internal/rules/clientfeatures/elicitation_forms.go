@@ -121,6 +121,7 @@ func judgeLinks(_ *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	d := verdict.Deviation{Requirement: noLinks, Permitted: "text without links; url mode to open a page", At: rules.PositionsOf(obs.Event)}
 	if link := firstLink(message); link != "" {
 		d.Summary, d.Seen = "The server's form message tells the user to open a web address.", "in the message: "+rules.Excerpt(message)
+		d.Pointer = pointerToParam(obs, "message")
 		if before, _, _ := strings.Cut(message, link); !inviting.MatchString(before) {
 			d.Summary, d.Weight = "The server's form message contains a web address.", verdict.OnlyNote
 		}

@@ -3,6 +3,7 @@ package clientfeatures
 import (
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/schema"
@@ -52,7 +53,7 @@ func toolRules() []rules.Rule {
 
 func judgeToolMessages(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	for i, m := range samplingMessages(obs.Message.Params()) {
-		d := verdict.Deviation{Seen: fmt.Sprintf("in /params/messages/%d: %s", i, rules.Excerpt(m.raw)), At: rules.PositionsOf(obs.Event)}
+		d := verdict.Deviation{Seen: fmt.Sprintf("in /params/messages/%d: %s", i, rules.Excerpt(m.raw)), At: rules.PositionsOf(obs.Event), Pointer: pointerToMessage(obs, i)}
 		switch {
 		case len(m.results) > 0 && m.role == "user" && m.others+len(m.uses) > 0:
 			d.Requirement, d.Summary = resultsAlone, "The server mixes tool results with other content in one message."
@@ -71,6 +72,12 @@ func judgeToolMessages(s *rules.Session, obs *rules.Observation, out *rules.Repo
 			out.MarkObserved(roles)
 		}
 	}
+}
+
+// pointerToMessage returns the pointer to a message of a sampling request, counted from 0, in the
+// message that carries the request.
+func pointerToMessage(obs *rules.Observation, i int) string {
+	return pointerToParam(obs, "messages/"+strconv.Itoa(i))
 }
 
 // toolUseBalance judges whether tool uses and tool results match each other. It tracks the tool
@@ -102,11 +109,12 @@ func toolUseBalance() rules.Fold {
 						Permitted:   "the id of an earlier tool use",
 						Seen:        "toolUseId " + rules.Excerpt(wire.Quote(unknown)),
 						At:          rules.PositionsOf(obs.Event),
+						Pointer:     pointerToMessage(obs, i),
 					})
 				} else if len(m.results) > 0 {
 					out.MarkObserved(resultMatches)
 				}
-				judgeToolResults(m, next, known, obs, out)
+				judgeToolResults(i, m, next, known, obs, out)
 			}
 		},
 	}}
@@ -122,9 +130,9 @@ func unknownResultID(m samplingMessage, known map[string]bool) string {
 	return ""
 }
 
-// judgeToolResults judges the message that follows one with tool uses. If a result in it has an
+// judgeToolResults judges the message that follows m, the message i, which may have tool uses. If a result in it has an
 // unknown id, only that is reported.
-func judgeToolResults(m, next samplingMessage, known map[string]bool, obs *rules.Observation, out *rules.Reporter) {
+func judgeToolResults(i int, m, next samplingMessage, known map[string]bool, obs *rules.Observation, out *rules.Reporter) {
 	if m.role != "assistant" || len(m.uses) == 0 {
 		return
 	}
@@ -141,6 +149,7 @@ func judgeToolResults(m, next samplingMessage, known map[string]bool, obs *rules
 			Permitted:   "a user message with a result for each tool use",
 			Seen:        "no result for the tool use " + rules.Excerpt(wire.Quote(m.uses[open].id)),
 			At:          rules.PositionsOf(obs.Event),
+			Pointer:     pointerToMessage(obs, i),
 		})
 	}
 }
@@ -158,17 +167,18 @@ func structuredResults() rules.Fold {
 			learn(readContent("assistant", obs.Message.ResultAt("/content")))
 		},
 		rules.ServerRequest(spec.MethodSampling): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
-			for _, m := range samplingMessages(obs.Message.Params()) {
+			for i, m := range samplingMessages(obs.Message.Params()) {
 				learn(m)
 				for _, r := range m.results {
-					judgeStructured(s, obs, r, names[r.id], out)
+					judgeStructured(s, obs, i, r, names[r.id], out)
 				}
 			}
 		},
 	}}
 }
 
-func judgeStructured(s *rules.Session, obs *rules.Observation, r toolResult, tool string, out *rules.Reporter) {
+// judgeStructured judges the result r of a tool use, in the message i.
+func judgeStructured(s *rules.Session, obs *rules.Observation, i int, r toolResult, tool string, out *rules.Reporter) {
 	content := wire.At(r.raw, "/structuredContent")
 	if content == nil || tool == "" || string(wire.At(r.raw, "/isError")) == "true" {
 		return
@@ -190,6 +200,7 @@ func judgeStructured(s *rules.Session, obs *rules.Observation, r toolResult, too
 			Permitted:   wrong[0].Permitted,
 			Seen:        rules.Excerpt(wrong[0].Seen),
 			At:          rules.PositionsOf(obs.Event),
+			Pointer:     pointerToMessage(obs, i),
 		})
 		return
 	}

@@ -2,6 +2,7 @@ package shapes
 
 import (
 	"slices"
+	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -76,15 +77,20 @@ func judgeUniqueTools(s *rules.Session, obs *rules.Observation, out *rules.Repor
 		return
 	}
 	names := map[string]bool{}
-	for _, tool := range tools {
+	for i, tool := range tools {
 		name, ok := wire.Text(wire.At(tool, "/name"))
 		if ok && names[name] {
+			pointer := "/params/tools/" + strconv.Itoa(i) + "/name"
+			if obs.InputKey != nil {
+				pointer = rules.InputPointer(*obs.InputKey) + pointer
+			}
 			out.Report(verdict.Deviation{
 				Requirement: definitionsValid,
 				Summary:     "The server's sampling request has two tools of the same name.",
 				Permitted:   "a unique name for each tool",
 				Seen:        "the name " + rules.Excerpt(wire.Quote(name)) + " twice",
 				At:          rules.PositionsOf(obs.Event),
+				Pointer:     pointer,
 			})
 			return
 		}
