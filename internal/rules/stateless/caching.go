@@ -204,7 +204,7 @@ func judgeScopes(before, obs *rules.Observation, out *rules.Reporter) {
 		out.Report(verdict.Deviation{
 			Requirement: scopeConstant, Summary: "The server's pages of a list have different cacheScopes.",
 			Permitted: "the same cacheScope on all pages", Seen: was + " on one page, " + is + " on the next",
-			At: rules.PositionsOf(before.Request.Event, before.Event, obs.Request.Event, obs.Event),
+			At: rules.PositionsOf(before.Request.Event, before.Event, obs.Request.Event, obs.Event), Pointer: "/result/cacheScope", Earlier: "/result/cacheScope",
 		})
 	}
 }

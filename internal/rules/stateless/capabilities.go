@@ -116,6 +116,7 @@ func (n *capabilityNeeds) judgeError(s *rules.Session, obs *rules.Observation, o
 func judgeMissingCapability(obs *rules.Observation, out *rules.Reporter) {
 	required := requiredCapabilities(obs)
 	d := deviationOf(missingCapabilityData, obs)
+	d.Pointer = "/error/data/requiredCapabilities"
 	d.Permitted = `data.requiredCapabilities with the missing capabilities, such as {"elicitation":{}}`
 	names, _ := wire.Members(required)
 	switch {

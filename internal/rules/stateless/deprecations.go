@@ -38,6 +38,7 @@ func judgeDeprecatedLogging(s *rules.Session, obs *rules.Observation, out *rules
 	}
 	d := deviationOf(deprecatedLogging, obs)
 	d.Summary, d.Permitted, d.Weight = "The server declares logging, which is deprecated.", "stderr over stdio, or OpenTelemetry; an existing implementation may keep logging", verdict.OnlyNote
+	d.Seen, d.Pointer = "the capability logging", "/result/capabilities/logging"
 	out.Report(d)
 }
 

@@ -162,6 +162,12 @@ func (d *discoveries) judgeConstancy(obs *rules.Observation, out *rules.Reporter
 		found := deviationOf(discoverConstant, obs)
 		found.Summary, found.Permitted = "The server's result of server/discover changes from time to time.", "the same each time"
 		found.At = rules.PositionsOf(before.Request.Event, before.Event, obs.Request.Event, obs.Event)
+		changed := "capabilities"
+		if canonicalJSON(before.Message.ResultAt("/capabilities")) == canonicalJSON(obs.Message.ResultAt("/capabilities")) {
+			changed = "supportedVersions"
+		}
+		found.Seen = changed + " " + rules.Excerpt(obs.Message.ResultAt("/"+changed)) + ", and before " + rules.Excerpt(before.Message.ResultAt("/"+changed))
+		found.Pointer, found.Earlier = "/result/"+changed, "/result/"+changed
 		out.Report(found)
 		return
 	}
@@ -215,7 +221,7 @@ func judgeListedVersion(s *rules.Session, obs *rules.Observation, out *rules.Rep
 		d := deviationOf(listedVersionsWork, obs)
 		d.Summary, d.Permitted = "The server refuses a version that server/discover lists.", "a result"
 		d.Seen = "version " + rules.Excerpt(version) + ": " + d.Seen
-		d.At = rules.PositionsOf(s.Declaration.Responses[0].Event, req.Event, obs.Event)
+		d.At, d.Earlier = rules.PositionsOf(s.Declaration.Responses[0].Event, req.Event, obs.Event), "/result/supportedVersions"
 		out.Report(d)
 	}
 }

@@ -189,6 +189,8 @@ func judgeMalformedInput(responses jsontext.Value, refused bool, obs *rules.Obse
 	if responses.Kind() != '{' {
 		d.Requirement, d.Permitted = malformedInput, "an error, such as -32602"
 	}
+	d.Seen, d.Earlier = "a result, although inputResponses is "+rules.Excerpt(responses), "/params/inputResponses"
+	d.Pointer = "/result/resultType"
 	kind, _ := wire.Text(obs.Message.ResultAt("/resultType"))
 	switch {
 	case refused:

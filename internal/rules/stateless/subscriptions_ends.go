@@ -296,6 +296,7 @@ func (sub *subscription) judgeFinalResult(out *rules.Reporter) {
 	id := wire.RawID(string(sub.response.Message.ResultAt(spec.MetaPointer(spec.MetaSubscriptionID))))
 	names, _ := wire.Members(result)
 	kind, _ := wire.Text(sub.response.Message.ResultAt("/resultType"))
+	isExtra := func(name string) bool { return name != "resultType" && name != "_meta" }
 	switch {
 	case !id.IsPresent(): // the shape rules report a missing id
 		return
@@ -303,9 +304,13 @@ func (sub *subscription) judgeFinalResult(out *rules.Reporter) {
 		d.Summary = "The server's last result of a subscription names another one."
 		d.Permitted = "the id of the request, " + rules.Excerpt(sub.request.Message.ID.Raw())
 		showWrongID(&d, id, sub.request.Message.ID, "/result")
-	case kind != spec.ResultComplete || slices.ContainsFunc(names, func(name string) bool { return name != "resultType" && name != "_meta" }):
+	case kind != spec.ResultComplete || slices.ContainsFunc(names, isExtra):
 		d.Summary, d.Weight = "The server's last result of a subscription has more than its id.", verdict.OnlyNote
 		d.Permitted = "resultType complete, and " + spec.MetaSubscriptionID + " in _meta"
+		d.Pointer = "/result/resultType"
+		if i := slices.IndexFunc(names, isExtra); i >= 0 {
+			d.Pointer = string(jsontext.Pointer("/result").AppendToken(names[i]))
+		}
 	default:
 		out.MarkObserved(gracefulID)
 		return

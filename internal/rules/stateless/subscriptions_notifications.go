@@ -63,6 +63,7 @@ func judgeDelivery(s *rules.Session, obs *rules.Observation, out *rules.Reporter
 		return
 	case sub.response != nil && sub.response.Event.Seq < obs.Event.Seq && isChange:
 		d.Requirement, d.Summary, d.Permitted = onlyOnListen, "The server sends a notification of a subscription that has ended.", "nothing after the response to subscriptions/listen"
+		d.At = rules.PositionsOf(sub.request.Event, sub.response.Event, obs.Event)
 		out.Report(d)
 		return
 	}
@@ -96,7 +97,7 @@ func (sub *subscription) judgeRequested(member string, obs *rules.Observation, d
 	}
 	if !sub.hasRequested(member) {
 		d.Requirement, d.Summary = onlyTypes, "The server sends a type of notification that was not requested."
-		d.Permitted = "types that the filter requests: " + rules.Excerpt(sub.filter)
+		d.Permitted, d.Earlier = "types that the filter requests: "+rules.Excerpt(sub.filter), "/params/notifications"
 		out.Report(d)
 		return
 	}
@@ -112,7 +113,8 @@ func (sub *subscription) judgeRequested(member string, obs *rules.Observation, d
 		out.MarkObserved(onlyResources)
 	default:
 		d.Requirement, d.Summary = onlyResources, "The server sends an update of a resource that was not requested."
-		d.Permitted = "updates of the requested URIs, and of what is below them"
+		d.Permitted = "updates of the requested URIs, and of what is below them: " + rules.Excerpt(wire.At(sub.filter, "/resourceSubscriptions"))
+		d.Pointer, d.Earlier = "/params/uri", "/params/notifications"
 		out.Report(d)
 	}
 }
@@ -182,6 +184,7 @@ func judgeForeignID(s *rules.Session, obs *rules.Observation, out *rules.Reporte
 	out.Report(verdict.Deviation{
 		Requirement: idElsewhere, Summary: "The server's progress or log notification has a subscriptionId.",
 		Permitted: spec.MetaSubscriptionID + " only in notifications of a subscription", Seen: rules.Excerpt(obs.Message.Raw), At: rules.PositionsOf(obs.Event),
+		Pointer: "/params" + spec.MetaPointer(spec.MetaSubscriptionID),
 	})
 }
 

@@ -110,9 +110,11 @@ func judgeSupportedList(s *rules.Session, obs *rules.Observation, out *rules.Rep
 		out.Report(d)
 	case requested != asked:
 		d.Summary = "The server's error -32022 does not repeat the requested version."
+		d.Pointer = "/error/data/requested"
 		out.Report(d)
 	case slices.Contains(supported, asked) && !(spec.Revision(asked).IsPublished() && isHandshake(asked)):
 		d.Summary, d.Weight = "The server's error -32022 lists the version that it refuses.", verdict.AtMostWarning
+		d.Pointer = "/error/data/supported"
 		out.Report(d)
 	default:
 		out.MarkObserved(supportedList)
@@ -124,6 +126,8 @@ func judgeSupportedList(s *rules.Session, obs *rules.Observation, out *rules.Rep
 		} else {
 			d.Summary, d.Permitted = "The server's error -32022 lists other versions than server/discover.", "the same versions"
 			d.At = rules.PositionsOf(s.Declaration.Responses[0].Event, obs.Request.Event, obs.Event)
+			d.Seen = rules.Excerpt(wire.At(data, "/supported")) + ", and from server/discover " + rules.Excerpt(s.Declaration.Responses[0].ResultAt("/supportedVersions"))
+			d.Pointer, d.Earlier = "/error/data/supported", "/result/supportedVersions"
 			out.Report(d)
 		}
 	}
@@ -177,6 +181,7 @@ func judgeInitialize(s *rules.Session, obs *rules.Observation, out *rules.Report
 		switch {
 		case !isHandshake(chosen):
 			d.Summary, d.Permitted = "The server serves initialize, and chooses no handshake revision.", "an error, or a revision that has initialize, such as 2025-11-25"
+			d.Pointer = "/result/protocolVersion"
 			out.Report(d)
 		case requirement == initializeRemoved && s.IsStatelessOnly():
 			d.Summary, d.Permitted = "The server serves initialize with the metadata of this revision.", "an error"
