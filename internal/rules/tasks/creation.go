@@ -84,8 +84,9 @@ func (l *ledger) judgeCreation(c *call, out *rules.Reporter) {
 		d.Requirement, d.Summary, d.Permitted = startsWorking, "The server creates a task with a status other than working.", "the status working"
 		out.Report(d)
 	}
-	if v := c.reply.ResultAt("/_meta/io.modelcontextprotocol~1model-immediate-response"); v != nil && !isText(v) {
+	if v := c.reply.ResultAt(immediateMember); v != nil && !isText(v) {
 		d.Requirement, d.Summary, d.Permitted = immediateResponse, "The server's immediate response for the model is not a string.", "a string"
+		d.Seen, d.Pointer = rules.Excerpt(v), "/result"+immediateMember
 		out.Report(d)
 	} else if v != nil {
 		out.MarkObserved(immediateResponse)

@@ -81,6 +81,7 @@ func judgeCapability(l *ledger, out *rules.Reporter) {
 				Permitted:   "only tools.call among the requests",
 				Seen:        "requests." + name,
 				At:          rules.PositionsOf(l.s.Initialize.Event, l.s.Initialize.Responses[0].Event),
+				Pointer:     "/result/capabilities/tasks/requests/" + name,
 				Weight:      verdict.OnlyNote,
 			})
 			return

@@ -80,6 +80,8 @@ func (c *call) positions() []int { return rules.PositionsOf(c.request.Event, c.e
 const (
 	related     = "/_meta/io.modelcontextprotocol~1related-task"
 	relatedTask = related + "/taskId"
+	// immediateMember is the pointer of the immediate response for the model in a result.
+	immediateMember = "/_meta/io.modelcontextprotocol~1model-immediate-response"
 )
 
 // The statuses of tasks.

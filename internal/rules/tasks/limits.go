@@ -105,6 +105,7 @@ func judgeTTL(c *call, out *rules.Reporter) {
 		Permitted: "a ttl that the server limits",
 		Seen:      "a ttl of " + rules.Excerpt(ttl) + " where " + rules.Excerpt(c.request.Message.ParamAt("/task/ttl")) + " was asked for",
 		At:        c.positions(),
+		Pointer:   "/result/task/ttl",
 	}
 	switch {
 	case isNumber && returned < wanted:

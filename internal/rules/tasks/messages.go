@@ -60,6 +60,9 @@ func (l *ledger) judgeTaskNaming(n *transcript.Message, out *rules.Reporter) {
 		Seen:        rules.Excerpt(n.Raw),
 		At:          rules.PositionsOf(n.Event),
 	}
+	if meta != nil {
+		d.Seen, d.Pointer = "related-task "+rules.Excerpt(meta)+" in "+n.Method, "/params"+related
+	}
 	owner := l.taskWithToken(n.ParamAt("/progressToken"), n.Event)
 	switch {
 	case meta != nil && !isText:
@@ -70,6 +73,7 @@ func (l *ledger) judgeTaskNaming(n *transcript.Message, out *rules.Reporter) {
 		out.Report(d)
 	case owner != nil && id != owner.id:
 		d.Summary, d.At = "The server's progress of a task names another task.", rules.PositionsOf(owner.call.event, n.Event)
+		d.Seen, d.Earlier = d.Seen+", with the progressToken of the task "+rules.Excerpt(owner.id), "/result/task/taskId"
 		out.Report(d)
 	case isText && l.byID[id] != nil:
 		out.MarkObserved(relatedEverywhere)

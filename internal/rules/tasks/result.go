@@ -194,12 +194,17 @@ func (l *ledger) judgeFailed(t *task, q *taskRequest, out *rules.Reporter) {
 	case failed:
 		out.MarkObserved(failedStatus)
 	case completed:
+		failure := "/result/isError"
+		if isError {
+			failure = "/error"
+		}
 		out.Report(verdict.Deviation{
 			Requirement: failedStatus,
 			Summary:     "The server's task is completed, though its call failed.",
 			Permitted:   "the status " + failed,
 			Seen:        rules.Excerpt(q.reply.Raw),
 			At:          rules.PositionsOf(end.event, q.event),
+			Pointer:     failure,
 		})
 	}
 }

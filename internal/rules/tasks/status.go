@@ -212,8 +212,9 @@ func (l *ledger) judgeNoRelatedTask(q *taskRequest, out *rules.Reporter) {
 		Requirement: noRelatedTask,
 		Summary:     "The server's task response also has related-task.",
 		Permitted:   "no io.modelcontextprotocol/related-task in the answers to tasks/get, tasks/list and tasks/cancel",
-		Seen:        rules.Excerpt(q.reply.Raw),
+		Seen:        "related-task " + rules.Excerpt(q.reply.ResultAt(related)) + " in the result of " + q.method,
 		At:          q.positions(),
+		Pointer:     "/result" + related,
 	})
 }
 
@@ -318,8 +319,9 @@ func (l *ledger) judgeNotification(n *transcript.Message, out *rules.Reporter) {
 			Requirement: notificationRelated,
 			Summary:     "The server's task status notification has related-task.",
 			Permitted:   "no io.modelcontextprotocol/related-task, because the task is already named",
-			Seen:        rules.Excerpt(n.Raw),
+			Seen:        "related-task " + rules.Excerpt(n.ParamAt(related)) + " in " + n.Method,
 			At:          rules.PositionsOf(n.Event),
+			Pointer:     "/params" + related,
 		})
 	} else {
 		out.MarkObserved(notificationRelated)
