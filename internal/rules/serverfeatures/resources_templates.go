@@ -1,6 +1,7 @@
 package serverfeatures
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -148,7 +149,7 @@ func (t *templateReads) judgeRead(s *rules.Session, obs *rules.Observation, out 
 	if !hasType {
 		return
 	}
-	for _, item := range contentItems(obs) {
+	for i, item := range contentItems(obs) {
 		kind, typed := wire.Text(wire.At(item, "/mimeType"))
 		contentURI, _ := wire.Text(wire.At(item, "/uri"))
 		if !typed || contentURI != requestedURI {
@@ -164,6 +165,7 @@ func (t *templateReads) judgeRead(s *rules.Session, obs *rules.Observation, out 
 			Permitted:   "a mimeType only if all resources of the template have it",
 			Seen:        rules.Excerpt(claim) + " in the template, and " + rules.Excerpt(kind) + " in the contents",
 			At:          rules.PositionsOf(template.on.event, obs.Request.Event, obs.Event),
+			Pointer:     "/result/contents/" + strconv.Itoa(i) + "/mimeType",
 		})
 	}
 }

@@ -76,7 +76,7 @@ func judgeEventIDs(v *view, out *rules.Reporter) {
 			Requirement: eventIDUnique,
 			Summary:     "The server uses an event id twice.",
 			Permitted:   "ids that are unique over all streams of the session",
-			Seen:        "the id " + rules.Excerpt(p.sse.ID),
+			Seen:        "the id " + rules.Excerpt(p.sse.ID) + " of both events",
 			At:          positionsOf(known.Event, p.Event),
 		})
 	}

@@ -124,6 +124,7 @@ func judgeUnknownToken(s *rules.Session, g *tokenRequests, token wire.ID, obs *r
 	case req != nil:
 		d.Requirement, d.Summary, d.At = tokenEcho, "The server changes a progressToken.", rules.PositionsOf(req.Event, obs.Event)
 		d.Permitted = "the token unchanged, in type and value: " + rules.Excerpt(tokenOf(req.Message).Raw())
+		d.Pointer, d.Earlier = "/params/progressToken", "/params/_meta/progressToken"
 		out.MarkReportedElsewhere(onlyRequested)
 	default:
 		d.Requirement, d.Summary, d.At = onlyRequested, "The server sends progress with a token that no request has.", rules.PositionsOf(obs.Event)
