@@ -114,6 +114,13 @@ func legalResources() []*Fault {
 		newVariation("updates-twice", "the server sends each update twice", combineSeams(markReadOnly("update-resource"),
 			EditOutgoing(notifications(spec.MethodResourcesUpdated), func(o *refserver.Out) { o.Frames = append(o.Frames, o.Frames[0]) }))),
 
+		newVariationWithState("resources-of-the-moment", "each process shows the time, in steps of 300 ms since its start, in the list of resources", func() *refserver.Seams {
+			began := time.Now()
+			return editListItems(spec.MethodResourcesList, func(r map[string]any) {
+				r["description"] = began.Add(time.Since(began).Truncate(300 * time.Millisecond)).Format(time.StampMicro)
+			})
+		}).inRevisions(spec.V20260728),
+
 		// Cursors.
 		newVariationWithState("cursors-of-the-moment", "a cursor has another encoding each time", func() *refserver.Seams {
 			return countCursorUses(func(c *refserver.Call, next Handler) (any, *refserver.Error) { return next(c) })
