@@ -52,8 +52,8 @@ func oddTexts() []string {
 	return append(out, strings.Repeat("a", 4096), strings.Repeat("a", 65536))
 }
 
-// mixedStrings returns strings, each of which combines several odd strings. Most defects depend on
-// one part of a string, regardless of the other parts.
+// mixedStrings returns strings, each of which joins several words, so that one request tests them
+// all. Most defects depend on one part of a string, whatever the other parts are.
 func mixedStrings() []jsontext.Value {
 	const together = 8
 	var out []jsontext.Value
@@ -297,7 +297,7 @@ func (o *Offer) textPositions() []*position {
 
 func (o *Offer) mixtureCombinations() int { return len(o.textPositions()) * len(placedMixtures()) }
 
-// mixtureCombination sends a combined string in one position.
+// mixtureCombination adds a request with a mixed string in one position. The number selects both.
 func (m *maker) mixtureCombination(conversation, number int) {
 	texts := m.offer.textPositions()
 	texts[number%len(texts)].add(m, conversation, placedMixtures()[number/len(texts)])
@@ -311,7 +311,7 @@ func (o *Offer) valueCombinations() int {
 	return n
 }
 
-// valueCombination sends one value in one position.
+// valueCombination adds a request with one value in one position. The number selects both.
 func (m *maker) valueCombination(conversation, number int) {
 	for i := range m.offer.requestPositions {
 		p := &m.offer.requestPositions[i]

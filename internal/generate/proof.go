@@ -19,10 +19,10 @@ const (
 	// Unproven means that neither Fits nor Breaks can be proven.
 	Unproven Proof = iota
 	// Fits means that the arguments conform to the inputSchema in every dialect in which it may be
-	// written, and contain nothing that some programs can't handle.
+	// written, and contain only what every program can handle.
 	Fits
 	// Breaks means that the arguments do not conform to the inputSchema, and would not conform even
-	// if the server converted values or ignored additional ones.
+	// if the server converted values to other types or ignored additional members.
 	Breaks
 )
 
@@ -48,8 +48,8 @@ func (o *Offer) CheckArguments(tool string, arguments jsontext.Value) Proof {
 	}
 	v, ok := decode(arguments).(map[string]any)
 	root, known := s.root.(map[string]any)
-	// The arguments are an object. If the schema also accepts a number, the validator did not
-	// understand the schema.
+	// An inputSchema describes an object. If the validator accepts a number, it did not understand
+	// the schema.
 	if !ok || !known || !isPortable(v, 0) || !s.Refuses(json.Number("5")) {
 		return Unproven
 	}

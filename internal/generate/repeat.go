@@ -10,9 +10,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Repetition draws a script that repeats one request, to see whether the
-// server's memory grows with it. The number determines the method. Tasks are
-// excluded, because a server keeps them for their ttl.
+// Repetition draws a script that repeats one request, to see whether the server's memory grows with
+// each repetition. The number determines the method. Tasks are excluded, because a server keeps
+// them for their ttl.
 func (o *Offer) Repetition(number uint64) *rapid.Generator[script.Script] {
 	methods := slices.DeleteFunc(o.Requests(), func(method string) bool {
 		return slices.Contains(taskMethods, method) || method == spec.MethodTasksList

@@ -37,8 +37,8 @@ type Instance struct {
 	// Violates is the one keyword that the value violates. At is the position of the violation in
 	// the value. Both are empty for a valid value.
 	Violates, At string
-	// OK is true if a value was drawn, and the validator accepts it or, if Violates is not empty,
-	// rejects it.
+	// OK is true if a value was drawn and the validator agrees: it accepts a valid value, and
+	// rejects one that violates a keyword.
 	OK bool
 }
 

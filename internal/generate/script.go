@@ -33,8 +33,8 @@ type Scripts struct {
 	// Operations and Conversations are the numbers of operations and of
 	// conversations in a script.
 	Operations, Conversations int
-	// Seeds are earlier sequences, in groups. Now and then a script contains a variation of one of
-	// them; each group is chosen with the same probability.
+	// Seeds are groups of earlier sequences. Now and then a script contains a variation of one
+	// sequence. All groups have the same probability, whatever their sizes.
 	Seeds [][][]script.Operation
 	// Enumeration, if not nil, makes the script a part of an enumeration.
 	Enumeration *Enumeration
@@ -183,7 +183,8 @@ func (m *maker) addRequest(conversation int) {
 	m.addRequestOf(conversation, method, m.offer.drawParams(m.t, method))
 }
 
-// addTaskOperation adds a tool call as a task, or a request for one of the tasks.
+// addTaskOperation adds a tool call that creates a task, or a request about an earlier task of the
+// conversation.
 func (m *maker) addTaskOperation(conversation int) {
 	h := m.conversations[conversation]
 	if !m.offer.Has("tasks") || !slices.ContainsFunc(m.offer.Tools, func(tool Tool) bool { return tool.Tasks }) {
@@ -201,7 +202,7 @@ func (m *maker) addTaskOperation(conversation int) {
 	m.addTaskRequest(conversation, method)
 }
 
-// addTaskCall adds a tool call as a task, if a tool supports that.
+// addTaskCall adds a tool call that creates a task, if a tool supports tasks.
 func (m *maker) addTaskCall(conversation int) {
 	h := m.conversations[conversation]
 	able := slices.DeleteFunc(slices.Clone(m.offer.Tools), func(tool Tool) bool { return !tool.Tasks })
@@ -221,7 +222,7 @@ func (m *maker) addTaskCall(conversation int) {
 	h.tasks = append(h.tasks, id)
 }
 
-// addTaskRequest adds a request for one of the tasks.
+// addTaskRequest adds a request about an earlier task of the conversation.
 func (m *maker) addTaskRequest(conversation int, method string) {
 	from := rapid.SampledFrom(m.conversations[conversation].tasks).Draw(m.t, "task")
 	m.addRequestOf(conversation, method, members{{"taskId", jsontext.Value(`""`)}})

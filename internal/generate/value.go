@@ -31,7 +31,7 @@ var anyNumber = rapid.Custom(func(t *rapid.T) jsontext.Value {
 	return jsontext.Value(strconv.FormatInt(rapid.Int64().Draw(t, "integer"), 10))
 })
 
-// Values configures what values may contain.
+// Values configures what the drawn values may contain.
 type Values struct {
 	// Depth limits the nesting depth.
 	Depth int

@@ -19,8 +19,8 @@ type InvalidArguments struct {
 // argument is missing although it is required, has another type, has a fraction although it must be
 // an integer, is not a member of its enum, or is unknown; or there is such a violation inside an
 // argument that is an object or an array. A kind of violation is omitted if the schema has no
-// position for it. Apart from rounding the fraction, no usual conversion makes the arguments valid,
-// unlike many values that Invalid draws.
+// position for it. Apart from rounding the fraction, no conversion that programs commonly make
+// turns the arguments into valid ones, unlike many values that Invalid draws.
 func WrongArguments(input jsontext.Value, right map[string]any) []InvalidArguments {
 	var out []InvalidArguments
 	d := document{decode(input)}

@@ -8,8 +8,8 @@ import (
 )
 
 // Arguments returns arguments for a call of the tool: the first of its known good arguments or, if
-// there are none, the arguments that its schema requires, each as plain as possible. The error says
-// what the schema requires that this package does not understand.
+// there are none, the arguments that its schema requires, each as plain as possible. The error
+// names the part of the schema that this package does not understand.
 func (t Tool) Arguments() (map[string]any, error) {
 	if len(t.given) > 0 {
 		return maps.Clone(t.given[0]), nil

@@ -177,8 +177,8 @@ func (s *callHistory) recordContent(what string, m *wire.Message) {
 	s.contents[what] = now
 }
 
-// hasDistinctCalls reports whether each call has different arguments, because they contain
-// the placeholder {count}.
+// hasDistinctCalls reports whether the arguments differ from call to call, because they contain the
+// placeholder {count}.
 func (o *fixtureOutcome) hasDistinctCalls() bool {
 	text, err := json.Marshal(o.Arguments)
 	return err == nil && strings.Contains(string(text), "{count}")

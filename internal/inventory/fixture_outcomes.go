@@ -14,9 +14,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// A configured fixture may not do what the configuration says. Cases then observe nothing, and a
-// notice names the line of the configuration. A fixture that played its role in one call gets no
-// notice if it did not in another one, because a tool may send no request to a client that lacks
+// A configured fixture may fail to do what the configuration says. Cases then observe nothing, and
+// a notice names the line of the configuration. There is no notice if the fixture played its role
+// in at least one call: in the others, the tool may have sent no request because the client lacked
 // the capability.
 
 // minSlow is the minimum duration of the longest call of a slow tool.

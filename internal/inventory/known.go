@@ -10,8 +10,8 @@ import (
 )
 
 // A KnownCall is a call that is known to play a role, because of its tool's name, the
-// configuration, or what an earlier call has shown. Exception: the calls that CallsWithoutArguments
-// returns may play no role.
+// configuration, or what an earlier call has shown. The calls that CallsWithoutArguments returns
+// are an exception: they need not play any role.
 type KnownCall struct {
 	Tool      string
 	Arguments map[string]any
@@ -62,8 +62,8 @@ func (v *Inventory) SlowCall(duration time.Duration, steps int) (KnownCall, bool
 	return firstCall(v.filledCalls(Slow, filling{duration: duration, steps: steps, count: 1}))
 }
 
-// LongCall returns a call that reports progress while it runs, like SlowCall, but takes seconds, or
-// an unknown time: then Took is 0.
+// LongCall returns a call that reports progress while it runs, like SlowCall, but that takes
+// seconds. Took is 0 if its duration is unknown.
 func (v *Inventory) LongCall() (KnownCall, bool) { return firstCall(v.KnownCalls(Long)) }
 
 // LoggingCall returns a call that sends log messages.
@@ -160,7 +160,7 @@ func (v *Inventory) usableFixtures(role Role) []usableFixture {
 // BarredTools returns the tools that are known to play the role, but that the policy
 // does not allow to be called. It omits tools that the user excluded by name.
 func (v *Inventory) BarredTools(role Role) []string {
-	if role == Long { // no tool is known to take long: a known one is Slow, however long it takes
+	if role == Long { // no fixture has the role Long: slow ones have the role Slow, however long they take
 		role = Slow
 	}
 	var out []string

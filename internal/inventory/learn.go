@@ -53,7 +53,7 @@ func (v *Inventory) canShowRole(role Role) bool {
 	switch role {
 	case Slow, Long, Progress, AsksSampling, AsksElicitation, AsksRoots, ChangesTools:
 		return role.ExistsIn(spec.Revision(v.Server.ProtocolVersion))
-	case Logging: // in the stateless era each call requests log messages, so an undeclared one shows
+	case Logging: // in the stateless era each call requests log messages, so it shows undeclared logging, too
 		return v.Declares("logging") || spec.Revision(v.Server.ProtocolVersion).Era() == spec.Stateless
 	case ChangesResource:
 		return v.Declares("resources.subscribe")
