@@ -209,8 +209,8 @@ func (l *learner) findResourceChanges(ctx context.Context, v *Inventory) {
 	}
 }
 
-// withNumber returns the arguments with the placeholder for a number in each string that may have
-// any value, so that several calls make different changes.
+// withNumber returns the arguments with the placeholder {count} in each string that may have any
+// value, so that several calls make different changes.
 func withNumber(t Tool, arguments map[string]any) map[string]any {
 	_, properties := wire.Members(wire.At(t.Raw, "/inputSchema/properties"))
 	out := maps.Clone(arguments)

@@ -39,8 +39,8 @@ const (
 )
 
 // Long is the role of a call that reports progress like a slow one, but takes so long that a case
-// should not wait for its end more often than necessary. Only a call can show it, so it is not one
-// of Roles.
+// should not wait for its end more often than necessary. Roles omits it, because the configuration
+// can't name it: a run only learns it from a call.
 const Long Role = "long"
 
 // Roles returns all roles.

@@ -123,7 +123,8 @@ func (s *Server) tokenError(ctx context.Context, err error, client Client, advic
 }
 
 // explainTokenError describes why a token request failed, without the client's secret. It leaves
-// out the body of a response that is not an OAuth error, because that may repeat the request.
+// out the body of a response that is not an OAuth error, because such a body may repeat the
+// request.
 func explainTokenError(err error, client Client) string {
 	text := err.Error()
 	if late := (net.Error)(nil); errors.As(err, &late) && late.Timeout() {

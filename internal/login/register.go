@@ -28,7 +28,8 @@ func (s *Server) ensureClient(ctx context.Context, given Client, redirect string
 	}
 	client, err := s.register(ctx, redirect, strings.Join(s.scopesToRequest(), " "))
 	if errors.Is(err, errMetadata) {
-		// Some authorization servers refuse scopes at registration that they grant for a resource.
+		// Some authorization servers reject scopes at registration although they later grant them
+		// for a resource.
 		client, err = s.register(ctx, redirect, "")
 	}
 	if err != nil {
@@ -89,7 +90,8 @@ func (s *Server) register(ctx context.Context, redirect, scope string) (Client, 
 
 // registeredMethod returns the authentication method for the token endpoint with which a client is
 // registered: "none" if the authorization server permits public clients, names no methods, or names
-// neither client_secret_basic nor client_secret_post.
+// neither client_secret_basic nor client_secret_post; otherwise the first of these two that it
+// names.
 func (s *Server) registeredMethod() string {
 	if len(s.methods) == 0 || slices.Contains(s.methods, "none") {
 		return "none"

@@ -88,7 +88,7 @@ func (r *renewer) Token() (*oauth2.Token, error) {
 	t, err := checkToken(c.Exchange(context.WithValue(r.ctx, oauth2.HTTPClient, withTimeout(r.client)), "",
 		oauth2.SetAuthURLParam("grant_type", "refresh_token"), oauth2.SetAuthURLParam("refresh_token", l.Token.RefreshToken), oauth2.SetAuthURLParam("resource", l.Resource)))
 	if err != nil {
-		if t := r.reloadStoredToken(); t != nil { // by a process that could not lock
+		if t := r.reloadStoredToken(); t != nil { // renewed by a process that could not lock
 			return t, nil
 		}
 		return nil, newError(r.ctx, fmt.Sprintf("the token of the login has expired, and the authorization server %s does not renew it: %s", l.Issuer, explainTokenError(err, l.Client)), advice)

@@ -139,8 +139,9 @@ func (c *Challenge) setParam(name, value, item string) error {
 	return nil
 }
 
-// parseParameter splits an item into the name and the value of a parameter. The value may be
-// invalid, but is not empty: otherwise the item is a token68 that ends with padding.
+// parseParameter splits an item into the name and the value of a parameter. It returns false if the
+// value is empty or only padding, because then the item is a token68. It does not check the value
+// otherwise.
 func parseParameter(item string) (name, value string, ok bool) {
 	name, value, ok = strings.Cut(item, "=")
 	name, value = strings.TrimRight(name, " \t"), strings.TrimLeft(value, " \t")
