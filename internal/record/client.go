@@ -207,7 +207,7 @@ func (c *client) checkResponse(e *transcript.Event, m *wire.Message) {
 	case c.unsure:
 	case r == nil:
 		c.addMistake(e, messages, "The client responds to a request that the server did not send.")
-	case r.Response().Message != m: // a request that a resumed stream delivers again gets another response
+	case r.Response().Message != m: // a request that a resumed stream delivers again is another Request, so the client may respond again
 		c.addMistake(e, messages, "The client responds to a request twice.")
 	}
 }

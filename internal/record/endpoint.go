@@ -74,9 +74,9 @@ func (o *opening) finish() []byte {
 	return o.rest[o.passed:]
 }
 
-// rewriteEndpoint stores the URL for messages from the endpoint event, and returns the event as the
-// client gets it: an absolute URL of the server loses its host, so that it leads to the proxy. An
-// invalid URL, or one of another origin, is passed on unchanged.
+// rewriteEndpoint stores the URL for messages, which the endpoint event names, and returns the
+// event as the client gets it: an absolute URL of the server loses its host, so that it leads to
+// the proxy. An invalid URL, or one of another origin, is passed on unchanged.
 func (x *liveExchange) rewriteEndpoint(base *url.URL, chunk []byte, data string) []byte {
 	u, err := base.Parse(strings.TrimSpace(data))
 	if err != nil {
@@ -158,7 +158,7 @@ func (p *Proxy) noteStreamEnd(x *liveExchange, how transcript.How, detail string
 func (s *Session) Transport() spec.Transport {
 	s.proxy.mu.Lock()
 	defer s.proxy.mu.Unlock()
-	if s.over == "" && s.proxy.sse { // a client that tries Streamable HTTP first
+	if s.over == "" && s.proxy.sse { // the client may have tried Streamable HTTP first
 		return spec.SSE
 	}
 	return cmp.Or(s.over, spec.StreamableHTTP)

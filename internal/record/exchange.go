@@ -58,7 +58,7 @@ func (x *liveExchange) addRequestBody(data []byte, end bool) {
 }
 
 // begin records the request with the part of its body that was passed on. It does nothing when
-// called again. The session depends on the request's URL, session id and messages.
+// called again. The URL, the session id and the messages of the request determine its session.
 func (x *liveExchange) begin() {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -25,7 +25,8 @@ import (
 
 const (
 	sessionHeader = "Mcp-Session-Id"
-	// MaxSessions bounds the sessions that are recorded. Later ones are only passed on.
+	// MaxSessions bounds the sessions that are recorded. The messages of later sessions are passed
+	// on, but not recorded.
 	MaxSessions = 100
 	// idleTime is how long an unused connection to the server is kept. It is shorter than the idle
 	// timeout of servers, because a POST would be lost if the server closed the connection at that
@@ -254,7 +255,8 @@ func (p *Proxy) assignSession(method, id string, f *wire.Frame) *Session {
 	if slices.ContainsFunc(messages, isStateless) {
 		current = &p.stateless
 	}
-	// The GET may open an HTTP+SSE stream, which belongs to another client.
+	// A GET may open the HTTP+SSE stream of another client, so it begins a session if the current
+	// one is in use.
 	begins := method == http.MethodGet && p.current != nil && p.current.over == "" && (p.current.posted || p.current.listening > 0)
 	if *current == nil || begins || slices.ContainsFunc(messages, (*current).beginsSession) {
 		if *current = p.openSession(); *current == nil {
@@ -302,7 +304,7 @@ func (p *Proxy) openSession() *Session {
 }
 
 // noteAccepted updates the session after a response with a 2xx status, unless the session uses
-// HTTP+SSE. A session without a session id takes that of the response.
+// HTTP+SSE. A session without a session id takes the id in the response.
 func (p *Proxy) noteAccepted(x *liveExchange, r *http.Response) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -1,9 +1,8 @@
-// Package record is a proxy between a real client and a real server. It passes their bytes on
-// immediately, records them in a transcript, and finds the client's violations of the protocol.
-// Over stdio it changes no byte. Over HTTP it rewrites hosts, so that the server sees its own host
-// name and clients keep using the proxy. It also asks for uncompressed responses, and holds the
-// first event of a stream back until the event is complete. The rules judge the server, as in any
-// transcript.
+// Package record is a proxy between a client and a server. It passes their bytes on immediately,
+// records them in a transcript, and finds the client's violations of the protocol. Over stdio it
+// changes no byte. Over HTTP it rewrites hosts, so that the server sees its own host name and
+// clients keep using the proxy. It also asks for uncompressed responses, and holds the first event
+// of a stream back until the event is complete. The rules judge the server, as in any transcript.
 package record
 
 import (

@@ -173,8 +173,8 @@ func alignToEscapes(text []byte, from, to int) (int, int) {
 }
 
 // withoutDelimiters narrows a span so that it neither begins nor ends with an unescaped quote or an
-// angle bracket, because these may delimit a string or an element that contains only the rest of
-// the secret.
+// angle bracket, because such a character may delimit a string or an element instead of belonging
+// to the secret.
 func withoutDelimiters(text []byte, from, to int) (int, int) {
 	bare := func(at int) bool {
 		return text[at] == '<' || text[at] == '>' || text[at] == '"' && countBackslashes(text, at)%2 == 0

@@ -93,8 +93,8 @@ func reportUnanswered(s *Session, out *Reporter) {
 // inFlightWith returns another request that may be the reason why req has no response, or nil if
 // there is none. It considers the requests that were in flight when the client sent req, and those
 // that the client sent right after req. It prefers a request whose id a server may confuse with
-// that of req to a neighbour in the same output. Over HTTP there are no neighbours, because
-// requests that are sent at once arrive in any order.
+// that of req. Otherwise it returns the request that was sent directly after or before req, except
+// over HTTP, where concurrent requests arrive in any order.
 func (s *Session) inFlightWith(req *Request) *Request {
 	var burst []*Request
 	for _, other := range s.ClientRequests() {

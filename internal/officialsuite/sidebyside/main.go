@@ -91,8 +91,9 @@ func compare(program, folder, revision string, runs int, ids bool) error {
 	return nil
 }
 
-// run judges a new server. If count is set, it connects through a relay that counts requests, and
-// reads the results. Otherwise it connects directly and measures the times.
+// run lets the tool judge a new server. If count is set, the tool connects through a relay that
+// counts its requests, and run reads its results. Otherwise the tool connects directly, and run
+// measures the times.
 func (c *contestant) run(suite *officialsuite.Suite, results string, sessions, count bool) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
