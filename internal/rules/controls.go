@@ -34,9 +34,8 @@ const maxCompared = 500
 // RequireInterpretable reports whether the response to an odd request may be interpreted. It may be
 // interpreted if it is a result, or if the server served the control: the nearest ordinary request
 // that the argument like selects. With Control.ByName, the ordinary request may also have been
-// refused in another way. If the response may not be interpreted, the requirements are marked as
-// unclear, with the reason. A requirement that is unclear counts as not observed, unless another
-// request shows it.
+// refused in another way. Otherwise RequireInterpretable marks the requirements as unclear, with
+// the reason. An unclear requirement counts as not observed, unless another request shows it.
 func (o *Reporter) RequireInterpretable(obs *Observation, like Control, requirements ...string) bool {
 	if control.IsServed(obs.Message) {
 		return true

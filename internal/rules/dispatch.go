@@ -113,7 +113,8 @@ func OnResponse(method string, handle func(s *Session, obs *Observation, out *Re
 	return h
 }
 
-// A handler is a function of a rule, with the rule's Reporter, or of a Shared, without a Reporter.
+// A handler is a function of a rule, together with the rule's Reporter, or a function of a Shared,
+// which has no Reporter.
 type handler struct {
 	handle func(s *Session, obs *Observation, out *Reporter)
 	out    *Reporter

@@ -62,8 +62,8 @@ const (
 var headerLine = lazyregexp.New(`(?i)^\s*content-(length|type)\s*:`)
 
 // interpretLines interprets the lines of the server's output. It returns the readings, each under
-// its last event. The earlier lines of a multi-line message have no entry, nor do messages that
-// were already delivered over HTTP.
+// its last event. The earlier lines of a multi-line message have no entry, nor do messages over
+// HTTP that repeat an earlier one (see findCopies).
 func interpretLines(events []*transcript.Event, t spec.Transport) map[*transcript.Event]*reading {
 	r := lineReader{readings: map[*transcript.Event]*reading{}}
 	var again map[*transcript.Event]bool

@@ -41,7 +41,7 @@ type result struct {
 	memo map[any]any // see MemoResult
 }
 
-// A cache has what rules share: the values of Memo and MemoResult, and the states of each Shared.
+// A cache has what rules share: the values of Memo and MemoResult, and the state of each Shared.
 type cache struct {
 	memo   map[any]any // see Memo
 	shared map[SharedState]any

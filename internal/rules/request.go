@@ -10,8 +10,8 @@ import (
 // Request is a request of the client.
 type Request struct {
 	*transcript.Request
-	// WellFormed is set if the request is valid JSON-RPC and JSON, so that neither is a reason to
-	// refuse it.
+	// WellFormed is set if the request is valid JSON and valid JSON-RPC, so that the server has no
+	// reason to refuse its form.
 	WellFormed bool
 	// Metadata is parsed from _meta; nil in the handshake era.
 	Metadata *Metadata

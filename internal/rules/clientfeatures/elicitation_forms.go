@@ -45,7 +45,7 @@ var secretNames = []string{
 }
 
 // judgeSecretFields reports forms that seem to ask for credentials. It judges only the names of
-// text fields. A name is not proof, so a match is not a violation.
+// text fields. A name is not proof, so a match is at most a warning.
 func judgeSecretFields(_ *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	fields, ok := formFields(obs)
 	if !ok {

@@ -154,7 +154,8 @@ func judgeToolResults(i int, m, next samplingMessage, known map[string]bool, obs
 	}
 }
 
-// structuredResults validates results against the output schemas that the same request offers.
+// structuredResults validates tool results against the output schemas of the tools in the same
+// request.
 func structuredResults() rules.Fold {
 	names := map[string]string{} // tool names by the id of the tool use
 	learn := func(m samplingMessage) {
