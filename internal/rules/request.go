@@ -90,7 +90,7 @@ func (req *Request) reportsOverload(m *wire.Message) bool {
 }
 
 // IsCancelled reports whether the client cancelled the request, or its id before the request was
-// sent. A cancelled request may get a response or not.
+// sent. The server need not respond to a cancelled request.
 func (req *Request) IsCancelled() bool { return req.idCancelled || len(req.Cancellations) > 0 }
 
 // CancelledBefore is like IsCancelled, but counts only cancellations before the position.

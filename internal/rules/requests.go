@@ -27,8 +27,8 @@ type Requests struct {
 // ClientRequests returns the client's requests in the order in which they were sent.
 func (r *Requests) ClientRequests() []*Request { return r.client }
 
-// ServerRequests returns the server's requests in the order in which they came,
-// including those with ids that the client can't respond to.
+// ServerRequests returns the server's requests in the order in which they came, including those
+// that the client can't respond to because of their ids.
 func (r *Requests) ServerRequests() []*transcript.Request { return r.dialogue.ServerRequests() }
 
 // Exchanges returns the HTTP exchanges so far.

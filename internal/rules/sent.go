@@ -14,7 +14,7 @@ import (
 // be unable to read or may refuse.
 type SentMessages struct {
 	last          *wire.Frame           // the last frame that the client sent
-	lastButPings  *transcript.Event     // the last frame before the server's output ended that is not a ping
+	lastButPings  *transcript.Event     // the last frame that is not a ping and was sent before the server's output ended
 	notifications []*transcript.Message // those that are well formed
 	// illegal are the positions of frames that a receiver need not accept. A receiver may refuse
 	// such a frame with an error without an id. A server may also stop responding after it.
@@ -126,8 +126,8 @@ func (s *SentMessages) noteNotification(e *transcript.Event, m *wire.Message, so
 	return true
 }
 
-// idSpellings are the spellings that many servers accept as the member name id. They ignore case,
-// although JSON-RPC says that member names are case-sensitive.
+// idSpellings are the spellings that many servers accept as the member name id. These servers
+// ignore case, although JSON-RPC says that member names are case-sensitive.
 var idSpellings = []string{"id", "Id", "ID", "iD"}
 
 // noteUnmatchedReply records a response that matches no request.

@@ -109,10 +109,10 @@ type earlyCompletion struct {
 	event *transcript.Event
 }
 
-// firstUnknownElicitation returns the position of the first request that may have required a URL
-// elicitation in an error that the client did not see. Such a request was cancelled, has no
-// response, or became a task, whose result may never be fetched. If there is no such request, it
-// returns math.MaxInt.
+// firstUnknownElicitation returns the position of the first request to which the client may have
+// missed an error that requires a URL elicitation: the request was cancelled, has no response, or
+// became a task, whose result may never be fetched. If there is no such request, it returns
+// math.MaxInt.
 func firstUnknownElicitation(s *rules.Session) int {
 	for _, req := range s.ClientRequests() {
 		if req.IsCancelled() || len(req.Responses) == 0 || req.Succeeded() && wire.At(req.Responses[0].Member("result"), "/task") != nil {

@@ -203,7 +203,7 @@ func (b *catalog) validCompletionControl() rules.Control {
 }
 
 // judgeMistypedCompletion judges the response to a completion request with a value of the wrong
-// type. It only notes a result, because any reasonable response is permitted.
+// type. A result is at most a note, because the specification permits any reasonable response.
 func judgeMistypedCompletion(q completionRequest, obs *rules.Observation, out *rules.Reporter) {
 	if obs.Message.IsError() {
 		out.MarkObserved(completionValidates)

@@ -19,8 +19,8 @@ type referenceTrial struct {
 }
 
 // completionReferences judges whether the server completes the references that it lists. It judges
-// at the end: if some requests for a reference succeed, the refusal of others is due to how they
-// differ from these.
+// at the end: if the server serves some requests for a reference, it refused the others because of
+// what differs in them.
 func completionReferences() rules.Fold {
 	trials := map[string]*referenceTrial{}
 	var order []*referenceTrial

@@ -134,8 +134,8 @@ type listAttempt struct {
 // attempts groups list attempts by their outcome.
 type attempts struct{ served, refused []listAttempt }
 
-// listsAnswered judges whether a declared list is served. It judges at the end, because other
-// attempts show whether the params were the reason for a refusal.
+// listsAnswered judges whether a declared list is served. It judges at the end, because later
+// attempts may show whether the params were the reason for a refusal.
 func (f *feature) listsAnswered() rules.Fold {
 	bare, empty := &attempts{}, &attempts{} // without params, and with params that are empty or have only _meta
 	listen := func(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
