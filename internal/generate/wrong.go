@@ -15,12 +15,12 @@ type InvalidArguments struct {
 }
 
 // WrongArguments returns arguments that violate a tool's schema in one position each and are valid
-// otherwise. The argument right holds valid arguments; each result is a changed copy of them. One
-// argument is missing although it is required, has another type, has a fraction although it must be
-// an integer, is not a member of its enum, or is unknown; or there is such a violation inside an
-// argument that is an object or an array. A kind of violation is omitted if the schema has no
-// position for it. Apart from rounding the fraction, no conversion that programs commonly make
-// turns the arguments into valid ones, unlike many values that Invalid draws.
+// otherwise. The argument right holds valid arguments. Each result is a copy of them with one
+// change: an argument is missing although it is required, has another type, has a fraction although
+// it must be an integer, is not a member of its enum, or is unknown; or there is such a violation
+// inside an argument that is an object or an array. A kind of violation is omitted if the schema
+// has no position for it. Apart from rounding the fraction, no conversion that programs commonly
+// make turns the arguments into valid ones, unlike many values that Invalid draws.
 func WrongArguments(input jsontext.Value, right map[string]any) []InvalidArguments {
 	var out []InvalidArguments
 	d := document{decode(input)}
@@ -57,9 +57,8 @@ func WrongArguments(input jsontext.Value, right map[string]any) []InvalidArgumen
 // noneOfThese is a value that is not in any enum.
 const noneOfThese = "mcp-conform-none-of-these"
 
-// forbiddenValues returns values that a property's schema forbids. Programs may round a
-// number with a fraction, but they do not convert any of the other values to a
-// permitted one.
+// forbiddenValues returns values that a property's schema forbids. Programs may round the value
+// that has a fraction, but they do not convert the others to permitted values.
 func forbiddenValues(sub any) map[string]any {
 	out := map[string]any{}
 	o, _ := sub.(map[string]any)

@@ -24,8 +24,8 @@ func (t Tool) Arguments() (map[string]any, error) {
 // maxGiven limits how many calls of a tool use its known good arguments.
 const maxGiven = 20
 
-// MoreArguments returns arguments for further calls of the tool: its known good arguments except
-// the first or, if there are none, those of generate.MoreArguments.
+// MoreArguments returns arguments for further calls of the tool. If good arguments are known, it
+// returns all of them but the first; otherwise it returns those of generate.MoreArguments.
 func (t Tool) MoreArguments() []map[string]any {
 	if len(t.given) > 0 {
 		return t.given[1:min(len(t.given), maxGiven)]

@@ -19,9 +19,9 @@ var askingWords = map[Role]*lazyregexp.Regexp{
 // megabytes long.
 const maxSearched = 16 << 10
 
-// AskingTools returns the callable tools that seem to send the client requests of one kind, such as
-// sampling, which the argument role names: first those that the configuration names, or that did so
-// before, then those whose names suggest the role, then those whose descriptions do.
+// AskingTools returns the callable tools that seem to send the client requests of the role's kind,
+// such as sampling: first those that the configuration names, or that sent such requests before,
+// then those whose names suggest the role, then those whose descriptions do.
 func (v *Inventory) AskingTools(role Role) []Tool {
 	var known []Tool
 	for _, f := range v.usableFixtures(role) {

@@ -29,8 +29,8 @@ const (
 	// on, but not recorded.
 	MaxSessions = 100
 	// idleTime is how long an unused connection to the server is kept. It is shorter than the idle
-	// timeout of servers, because a POST would be lost if the server closed the connection at that
-	// moment.
+	// timeout of servers, because a POST is lost if the server closes the connection while the
+	// proxy sends it.
 	idleTime = 2 * time.Second
 	endTime  = 2 * time.Second  // how long exchanges may take to end when the proxy stops
 	headTime = 30 * time.Second // how long a client may take to send the head of a request

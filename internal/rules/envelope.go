@@ -115,8 +115,8 @@ func describeProblem(f *wire.Frame, kind wire.ProblemKind) string {
 	return string(kind)
 }
 
-// judgeEncoding judges the bytes of messages. If the revision says nothing about encoding, JSON
-// itself requires UTF-8; a violation is then at most a warning.
+// judgeEncoding judges the bytes of messages. If the revision says nothing about encoding, only
+// JSON itself requires UTF-8, and a violation is at most a warning.
 func judgeEncoding(s *Session, e *transcript.Event, out *Reporter) {
 	if len(receivedMessages(s, e)) == 0 {
 		return

@@ -116,7 +116,8 @@ func judgeErrorShape(s *Session, e *transcript.Event, m *wire.Message, out *Repo
 	}
 }
 
-// numberFix returns the fix of an error code that is an integer in a string, and "" for others.
+// numberFix returns how to fix an error code that is an integer in a string, and "" for any other
+// code.
 func numberFix(code jsontext.Value) string {
 	if text, ok := wire.Text(code); ok && wire.RawID(text).IsInteger() {
 		return "Send the code as a number: " + excerpt(text) + "."

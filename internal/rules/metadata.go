@@ -78,8 +78,8 @@ func (req *Request) Declares(capability string) bool {
 	return req.Metadata != nil && hasCapability(req.Metadata.Capabilities, capability)
 }
 
-// IsAboutMetadata reports whether an error is about the headers, the version or the capabilities
-// of a request, so that it says nothing about the rest of it.
+// IsAboutMetadata reports whether an error is about the headers, the version or the capabilities of
+// a request. Such an error says nothing about the rest of the request.
 func IsAboutMetadata(m *wire.Message) bool {
 	if !m.IsError() {
 		return false

@@ -116,10 +116,10 @@ func judgeLength(r toolUseRound, obs *rules.Observation, out *rules.Reporter) {
 	}
 }
 
-// endLoops returns the rounds that are still open after obs, a response of the server. It leaves
-// out those that obs ends: the rounds whose sampling request came after obs.Request was sent. If
-// such a round is not the first of its loop, and the server did not return results for the tools
-// that the model wanted to call, the server has limited the loop.
+// endLoops returns the rounds that are still open after obs, a response of the server. obs ends the
+// rounds whose sampling request came after obs.Request was sent. If a round that it ends is not the
+// first of its loop, and the server did not return results for the tools that the model wanted to
+// call, the server has limited the loop.
 func endLoops(open []toolUseRound, obs *rules.Observation, out *rules.Reporter) []toolUseRound {
 	var left []toolUseRound
 	for _, r := range open {

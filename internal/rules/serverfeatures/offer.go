@@ -117,10 +117,10 @@ func isReadOnly(tool jsontext.Value) bool {
 // isFailedResult reports whether a tool result has isError set.
 func isFailedResult(m *wire.Message) bool { return string(m.ResultAt("/isError")) == "true" }
 
-// isKnownAbsent reports whether the item was known not to be in the list when the request was sent,
-// is still not in it, and never was. If the server served the request (served is set), the item may
-// have appeared in the meantime. The list must then also be known to be stable: changes are
-// announced, or two walks were equal.
+// isKnownAbsent reports whether the item was never listed, the list is known, and nothing may have
+// changed it since the request was sent. If the server served the request (served is set), the item
+// may have appeared in the meantime. The list must then also be known to be stable: the server
+// announces changes, or two walks were equal.
 func (o *listState) isKnownAbsent(s *rules.Session, name string, req *rules.Request, served bool) bool {
 	if !o.isKnown() || max(o.changes, o.touched) >= req.Event.Seq || o.everListed[name] {
 		return false
