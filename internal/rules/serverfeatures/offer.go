@@ -128,8 +128,8 @@ func (o *listState) isKnownAbsent(s *rules.Session, name string, req *rules.Requ
 	return !served || o.settled || s.ServerDeclared(listings[o.method].capability+".listChanged")
 }
 
-// isKnown reports whether the list was walked completely, and nothing since the start of that
-// walk may have changed it.
+// isKnown reports whether the list was walked completely, and no event since that walk began can
+// have changed the list.
 func (o *listState) isKnown() bool { return o.whole != nil && o.whole.begun > o.touched }
 
 // partOfResult returns the part of the list that a result holds, and false if the response is not
@@ -190,7 +190,8 @@ func (o *listState) walkOf(obs *rules.Observation) *listWalk {
 }
 
 // noteNextCursor records the cursor that continues the walk. It ignores a cursor that is not a
-// string, and one that the walk has had before, which leads in a circle.
+// string, and one that an earlier page of the walk returned too, because following it would never
+// end.
 func (o *listState) noteNextCursor(w *listWalk, n nextCursor) {
 	if n.ok && !w.cursors[n.text] {
 		w.cursors[n.text], w.cursor = true, n.text
@@ -207,9 +208,10 @@ func (o *listState) storeItems(into map[string]jsontext.Value, p listPart) {
 }
 
 // isRegular reports whether the message is the first response to a valid request with valid
-// metadata and the usual capabilities, in a conversation in which the server's capabilities are
-// known. It returns false if the request was cancelled, if the response is cut, or if it is an
-// error about metadata.
+// metadata, in a conversation in which the server's capabilities are known. In the stateless era,
+// the request must declare the same client capabilities as most requests do (see
+// Negotiation.DeclaresOtherCapabilities). isRegular returns false if the request was cancelled, if
+// the response is cut, or if it is an error about metadata.
 func isRegular(s *rules.Session, obs *rules.Observation) bool {
 	return s.Began() && !isAboutMetadata(s, obs) && !s.DeclaresOtherCapabilities(obs.Request) && obs.Request.IsRegular() && !obs.Request.IsCancelled() && obs.Request.Responses[0].Message == obs.Message && !obs.Event.IsCut() && obs.Request.HasValidMeta()
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // isInvented reports whether a cursor was made up by a case, so that no server can have returned
-// it. Another session may have returned any other cursor.
+// it. The server may have returned any other cursor in another session.
 func isInvented(cursor string) bool { return strings.Contains(cursor, transcript.InventedCursorMark) }
 
 // invalidCursors tracks the use of cursors that the server never returned, or that are outdated.

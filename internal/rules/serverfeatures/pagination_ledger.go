@@ -47,12 +47,12 @@ type page struct {
 	hasNext   bool  // the result has a next cursor that is a string
 	before    *page // the page that returned the cursor; nil if none did
 	// undisturbed is set if nothing can have changed the list since the request for the previous
-	// page or, for the first page of a walk, since the request for that page.
+	// page of the walk or, if this page is the first, since the request for this page.
 	undisturbed bool
 	listVersion int // the version of the list when the request was sent (see ledger.changes)
 	refused     bool
-	// first is the first page of the walk. It is nil if a page between it and this page is unknown,
-	// or if the list can have changed in between.
+	// first is the first page of the walk. It is nil if a page between the first page and this one
+	// is unknown, or if the list can have changed since the first page was requested.
 	first *page
 	// emptySince is the first of the consecutive pages without items that end with this one, and
 	// empty is their number. If this page has items, they are nil and 0.
@@ -61,7 +61,7 @@ type page struct {
 	// index has the first place of each item of the walk; the pages of a walk share it.
 	index     map[string]place
 	isIndexed bool
-	// repeats are the items whose key came earlier in the walk.
+	// repeats are the items of this page whose key came earlier in the walk.
 	repeats []repeat
 }
 
@@ -207,9 +207,9 @@ func (l *ledger) noteAnyChange() {
 	}
 }
 
-// addPage records the first response to a regular list request with the usual capabilities, and
-// returns it as a page. It returns nil for any other response, for an error about metadata, or if
-// the cursor is not a string.
+// addPage records the first response to a regular list request, and returns it as a page. It
+// returns nil for any other response, for an error about metadata, if the request's cursor is not a
+// string, or if the request declares other client capabilities than most requests do.
 func (l *ledger) addPage(s *rules.Session, method string, obs *rules.Observation) *page {
 	req, list := obs.Request, listings[method]
 	if !req.IsRegular() || req.Responses[0].Message != obs.Message || isAboutMetadata(s, obs) || s.DeclaresOtherCapabilities(req) {

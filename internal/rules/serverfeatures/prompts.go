@@ -231,7 +231,8 @@ func hasValidArguments(req *rules.Request) bool {
 }
 
 // judgeMistypedArgument judges the response to a prompts/get with an argument that is not a string.
-// It only notes an argument that is null, which many servers treat as a missing value.
+// It reports an argument that is null only as a note, because many servers treat null as a missing
+// value.
 func judgeMistypedArgument(arguments jsontext.Value, obs *rules.Observation, out *rules.Reporter) {
 	if obs.Message.IsError() {
 		out.MarkObserved(promptValidates)

@@ -79,9 +79,9 @@ func resourceListRules() []rules.Rule {
 	}
 }
 
-// requireDeclared returns a handler that judges whether a server declares resources if its result
-// has elements at the pointer. The handler skips empty results, because another requirement covers
-// undeclared methods that are served.
+// requireDeclared returns a handler that judges results with elements at the pointer: a server that
+// returns any must declare resources. The handler skips empty results, because another requirement
+// covers servers that serve undeclared methods.
 func requireDeclared(pointer string) func(*rules.Session, *rules.Observation, *rules.Reporter) {
 	return func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 		if !isFirstResponse(s, obs) || len(wire.Elements(obs.Message.ResultAt(pointer))) == 0 {

@@ -168,8 +168,9 @@ func (l *ledger) anyReadControl() rules.Control {
 	}
 }
 
-// isUnknownURI reports whether a complete list of resources does not have the URI, and the list of
-// templates is complete without a template for it, or was refused.
+// isUnknownURI reports whether the server offers no resource with the URI: the list of resources is
+// complete and does not have it, and the list of templates was refused, or is complete and has no
+// template that may match it.
 func (l *ledger) isUnknownURI(s *rules.Session, requestedURI string) bool {
 	if !l.hasCompleteWalk(spec.MethodResourcesList) || l.isInLastWalk(spec.MethodResourcesList, requestedURI) {
 		return false

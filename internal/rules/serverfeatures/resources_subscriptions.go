@@ -260,9 +260,10 @@ func (u *updates) judgeUpdate(s *rules.Session, obs *rules.Observation, out *rul
 // transitTime is how long after the end of a subscription an update may still be in transit.
 const transitTime = 100 * time.Millisecond
 
-// judgeLateUpdate judges an update after the subscription ended. An update in transit may cross the
-// response, so a request sent after the response must have been answered before the update came,
-// and some time must have passed.
+// judgeLateUpdate judges an update after the subscription ended. The server may have sent the
+// update before the response to resources/unsubscribe, but on another stream. So the update counts
+// only if a request sent after that response was answered before the update came, and if
+// transitTime has passed.
 func (u *updates) judgeLateUpdate(obs *rules.Observation, updatedURI string, d verdict.Deviation, out *rules.Reporter) {
 	l := u.byURI[updatedURI]
 	if l == nil || l.left == nil || obs.Event.At-l.left.Event.At < transitTime || u.fence < l.left.Event.Seq {
@@ -298,8 +299,8 @@ func (c *observedChange) updateLimit() int {
 	return c.until.Seq
 }
 
-// end judges the changes that reads showed. The update may come at any time, even before the read
-// that shows the change. A later update covers all changes before it.
+// end judges the changes that reads showed. The update for a change may come at any time, even
+// before the read that shows the change. A later update covers all changes before it.
 func (u *updates) end(s *rules.Session, out *rules.Reporter) {
 	if !s.ServerDeclared("resources.subscribe") {
 		return

@@ -40,8 +40,8 @@ func toolArguments() rules.Fold {
 
 // judgeInvalidArguments judges the response to a call whose arguments violate the schema. It
 // distinguishes three kinds of success. Arguments that are plainly wrong were not validated.
-// Arguments that can be converted may have been validated and converted, which should have been an
-// error. Surplus arguments do no harm.
+// Arguments of a wrong type that can be converted to the right one may have been validated and
+// converted; the server should have refused them. Surplus arguments do no harm.
 func judgeInvalidArguments(s *rules.Session, input, arguments jsontext.Value, obs *rules.Observation, out *rules.Reporter) {
 	d := deviationOf(toolInvalidIsResult, obs)
 	d.Permitted = "a result with isError true"

@@ -65,8 +65,8 @@ func (b *catalog) anyCallControl(s *rules.Session) rules.Control {
 	}
 }
 
-// isValidCall reports whether the request is a call of the named tool, or of any listed tool if
-// name is empty, with valid arguments.
+// isValidCall reports whether the request is a call, with valid arguments, of the named tool, or of
+// any listed tool if name is empty.
 func (b *catalog) isValidCall(s *rules.Session, req *rules.Request, name string) bool {
 	if req.Message.Method != spec.MethodToolsCall {
 		return false
@@ -165,7 +165,7 @@ func (w *optionalTrial) judge(s *rules.Session, out *rules.Reporter) {
 		case empty != nil && !isSuccess(empty.Message):
 			continue
 		case hasServerRequestMeanwhile(s, bare), w.thing == "tool" && spec.Code(code) == spec.CodeInternal:
-			continue // the reason may be the client's response, or the load
+			continue // the reason may be the client's response to that request, or a high load
 		case empty == nil && spec.Code(code) != spec.CodeInvalidParams && spec.Code(code) != spec.CodeInvalidRequest:
 			continue
 		}

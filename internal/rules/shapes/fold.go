@@ -123,8 +123,8 @@ func (t *compiledTable) examine(s *rules.Session, obs *rules.Observation) *exami
 	return rules.MemoResult(s, obs.Message, resultKey{requestMethod(obs)}, examine)
 }
 
-// noteOtherError records, for an error with another code, that the server did not misuse the code
-// of errors that require an elicitation.
+// noteOtherError records that the server did not misuse the code of errors that require an
+// elicitation, because its error has another code.
 func noteOtherError(obs *rules.Observation, out *rules.Reporter) {
 	if obs.Request != nil && obs.Message.IsError() {
 		if _, ok := obs.Message.ErrorCode(); ok {
@@ -149,8 +149,8 @@ func isJudged(s *rules.Session, obs *rules.Observation) bool {
 	}
 }
 
-// topicOf returns the name of the message's topic in the table. It returns "" for an error with
-// another code than the one that requires an elicitation.
+// topicOf returns the name of the message's topic in the table. It returns "" for an error, unless
+// its code is that of errors that require an elicitation.
 func topicOf(s *rules.Session, obs *rules.Observation) string {
 	switch {
 	case obs.Request == nil:
@@ -167,8 +167,8 @@ func topicOf(s *rules.Session, obs *rules.Observation) string {
 	}
 }
 
-// requiresInput reports whether a result requires input, or lacks nothing but its type to require
-// it. Another rule reports a missing type.
+// requiresInput reports whether a result requires input: it says so in resultType, or has no
+// resultType but looks like such a result. Another rule reports a missing resultType.
 func requiresInput(s *rules.Session, m *wire.Message) bool {
 	if kind := m.ResultAt("/resultType"); kind != nil || s.Era() != spec.Stateless {
 		return stringAt(kind, "") == spec.ResultInputRequired
@@ -240,8 +240,9 @@ func deduplicate(all []schema.Violation) []schema.Violation {
 	return out
 }
 
-// report reports the violations under their requirements, except those that another rule reports
-// or the client caused. Of the missing members of a wrong object it reports only the first.
+// report reports the violations under their requirements, except those that another rule reports or
+// the client caused. If an object counts as wrong (see wrongObjectMissing), it reports only the
+// first of its missing members.
 func (t *topic) report(violations []schema.Violation, q requiredArguments, obs *rules.Observation, counts []int, out *rules.Reporter) {
 	missing := missingMembers(violations)
 	for i, v := range violations {

@@ -16,19 +16,20 @@ type row struct {
 	// results, the message's own method, errorTopic or inputTopic. Empty means allTopics.
 	in string
 	// place lists places in the schema, separated by spaces. Each is a type or a member of a type,
-	// and covers everything below it. For members of an unnamed object the path continues; * stands
-	// for any index, or for a member name that the schema does not define. An empty place matches
-	// every schema violation that no other row matches.
+	// and covers everything below it. If a member is an object whose type has no name, the path
+	// continues with the members of that object; * stands for any index, or for a member name that
+	// the schema does not define. An empty place matches every schema violation that no other row
+	// matches.
 	place string
 	kinds []schema.Kind // empty means all violations that the official schema reports
 	// ids is the requirement, or one for each of several revisions, separated by spaces.
 	ids     string
 	summary string
-	// ifPresent is the summary of a violation by a member that is there, if summary is that of a
-	// missing one.
+	// ifPresent is the summary if the member is present but has a wrong value. If it is set,
+	// summary is only for a missing member.
 	ifPresent string
-	// subject is set in rows for violations of several kinds: what violates the schema. The kind then
-	// determines the summary, and the fix unless usualFix is set.
+	// subject names what violates the schema, in rows for violations of several kinds. If it is
+	// set, the kind of the violation determines the summary, and the fix unless usualFix is set.
 	subject   string
 	usualFix  bool   // the usual fix of the requirement suits all kinds of violations
 	permitted string // if set, it replaces Violation.Permitted
@@ -38,8 +39,9 @@ type row struct {
 	weight verdict.Weight
 	// when is a further condition on the violation; nil means none.
 	when func(v schema.Violation) bool
-	// observedAt lists places in the schema as place does. The requirement counts as observed in each
-	// message that contains one of them. If it is empty, the places of place count instead.
+	// observedAt lists places in the schema as place does. The requirement counts as observed in
+	// each message that contains one of them. If it is empty, the places in the field place count
+	// instead.
 	observedAt string
 	// elsewhere is set if another rule reports the violation, so that this one does not.
 	elsewhere bool
@@ -52,8 +54,8 @@ const (
 	inputTopic = "input_required"
 )
 
-// The list methods, and the topics of rows without topics of their own. Messages of tasks and of
-// notifications/elicitation/complete are not among them.
+// The list methods, and the topics of rows whose field in is empty. The topics of tasks and of
+// notifications/elicitation/complete are not in allTopics.
 var (
 	listMethods = []string{spec.MethodToolsList, spec.MethodResourcesList, spec.MethodResourcesTemplates, spec.MethodPromptsList}
 	allTopics   = slices.Concat(listMethods, []string{

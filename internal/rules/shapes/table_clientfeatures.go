@@ -109,7 +109,8 @@ func serverRequestRows() []row {
 // than a value in it.
 func isMemberItself(v schema.Violation) bool { return v.Place == "SamplingMessage.content" }
 
-// isDataItself reports whether the error's data is wrong as a whole, or lacks its list.
+// isDataItself reports whether the error's data is wrong as a whole, or lacks the member
+// elicitations.
 func isDataItself(v schema.Violation) bool {
 	return v.Place == "URLElicitationRequiredError.data" || v.Place == "URLElicitationRequiredError.data.elicitations" && v.Kind == schema.Missing
 }

@@ -87,7 +87,8 @@ func hasBadScheme(v schema.Violation) bool {
 	return scheme == ""
 }
 
-// variablePattern matches a variable with a pattern, as routers have them, in a URI template.
+// variablePattern matches a variable that has a pattern, such as {id:[0-9]+}. The routers of web
+// frameworks permit this form, but URI templates do not.
 var variablePattern = lazyregexp.New(`\{(\w+)(:[^{}]+|<[^{}]+>|\([^{}]+\))\}`)
 
 // templateFix returns the fix of a URI template that has a pattern for a variable.

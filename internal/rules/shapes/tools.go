@@ -105,7 +105,8 @@ func (f *definitions) judgeHints(t tool, where string) {
 	}
 }
 
-// judgeDialect adds a note if a schema declares another dialect than 2020-12, which is permitted.
+// judgeDialect adds a note if a schema declares another dialect than 2020-12. Other dialects are
+// permitted, but 2020-12 is recommended.
 func (f *definitions) judgeDialect(v jsontext.Value, where string) {
 	named, ok := wire.Text(wire.At(v, "/$schema"))
 	if !ok || strings.Contains(named, "json-schema.org/draft/2020-12/schema") {

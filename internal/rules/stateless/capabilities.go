@@ -182,8 +182,9 @@ func isEmpty(v jsontext.Value) bool {
 }
 
 // judgeDeclared judges an input that a result requires: the request must declare the capability for
-// that input. If only an earlier request declares it, the server may have kept that declaration. It
-// has, if it required no such input of an equal request before the declaration.
+// that input. If only an earlier request declares it, the server may have kept that declaration.
+// This is certain if the server did not require the input for an equal request before the
+// declaration.
 func judgeDeclared(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	capability := capabilityOf(obs.Message.Method)
 	if obs.InputKey == nil || capability == "" || !s.AppliesTo(obs.Request) || !obs.Request.Metadata.IsComplete() {
@@ -215,8 +216,8 @@ func judgeDeclared(s *rules.Session, obs *rules.Observation, out *rules.Reporter
 
 // earlierDeclaration returns the first request that declares the capability, comes before the
 // request of obs, and follows a control; nil if there is none. A control is equal to the request of
-// obs, does not declare the capability either, and got no demand for input of the method of obs. A
-// retry is no control, because it may have brought the input.
+// obs, does not declare the capability either, and its response does not require input by the
+// method of obs. A retry is no control, because it may contain the input.
 func earlierDeclaration(s *rules.Session, obs *rules.Observation, capability string) *rules.Request {
 	controlled := false
 	for _, req := range s.ClientRequests() {
