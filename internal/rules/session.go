@@ -102,8 +102,8 @@ func (s *Session) noteSent(e *transcript.Event) {
 }
 
 // noteMessage records a message of the client, and reports whether a receiver has to accept it.
-// sound is the result of noteFrame. framed is set if sound is set, and the message is not in a
-// batch or the revision permits batches.
+// sound is the result of noteFrame. framed is set if, in addition, the revision permits batches or
+// the message is not in one.
 func (s *Session) noteMessage(e *transcript.Event, m *wire.Message, sound, framed bool) bool {
 	switch m.Kind {
 	case wire.Request:

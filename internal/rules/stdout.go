@@ -102,7 +102,8 @@ func judgePurity(s *Session, e *transcript.Event, out *Reporter) {
 	}
 }
 
-// joinLines joins the beginning of lines with spaces, without their indentation.
+// joinLines joins lines, without their indentation, with spaces. It stops when the result is longer
+// than an excerpt.
 func joinLines(events []*transcript.Event) string {
 	var b strings.Builder
 	for i, e := range events {

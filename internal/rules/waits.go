@@ -126,7 +126,8 @@ func (w *Waits) isExchangeOver(req *Request) bool {
 // server was still sending it, and had not stopped responding.
 const longResponse = 256 << 10
 
-// isUnread reports whether the client did not read a long HTTP response to the request to its end.
+// isUnread reports whether the HTTP response to the request was so long that the client did not
+// read all of it.
 func (w *Waits) isUnread(req *Request) bool {
 	x := w.requests.Exchanges().Of(req.Event)
 	return x != nil && (w.flooded[x.Number] || slices.ContainsFunc(x.Body, isUnfinished))

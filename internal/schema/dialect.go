@@ -48,8 +48,8 @@ var metaschema = func() func(*jsonschema.Draft) *jsonschema.Schema {
 }()
 
 // draftsFor returns the dialects that a schema may have: the one that it names, or none if that
-// dialect is unknown. A schema that names no dialect has 2020-12 since revision 2025-11-25. Earlier
-// revisions define no default, so that such a schema may have draft-07 or 2020-12.
+// dialect is unknown. Since revision 2025-11-25, the dialect of a schema that names none is
+// 2020-12. Earlier revisions define no default, so it may be draft-07 or 2020-12.
 func draftsFor(schema []byte, r spec.Revision) []*jsonschema.Draft {
 	if named := valueOf(schema, "$schema"); named != nil {
 		url := strings.TrimSuffix(string(unquote(named)), "#")

@@ -1,6 +1,6 @@
 // Package schema checks messages of the Model Context Protocol against the schema of each revision.
 // The types are written by hand in types_*.go: each is defined once, and spans say in which
-// revisions its parts exist. A test compares them with the official schemas.
+// revisions its parts exist. A test compares the types with the official schemas.
 //
 // The package also checks what the official schemas do not assert, such as base64 and URIs. Such
 // violations have the Basis BeyondSchema. These checks are lenient: if a standard may permit a
@@ -43,8 +43,8 @@ const (
 	OutOfRange Kind = "out-of-range" // a number outside its bounds
 )
 
-// The kinds that the official schemas do not assert. Only the schema of the newest revision asserts
-// TooMany.
+// The kinds that the official schemas do not assert. TooMany is an exception: the schema of the
+// newest revision asserts it.
 const (
 	TooMany         Kind = "too-many" // a list with more elements than permitted
 	NotBase64       Kind = "not-base64"

@@ -145,7 +145,8 @@ func enum(w ...string) *schemaType { return &schemaType{form: stringForm, enum: 
 // either returns a union: a value is judged by the first of the types that accepts its JSON type.
 func either(t ...*schemaType) *schemaType { return &schemaType{form: unionForm, alternatives: t} }
 
-// tagged returns an object type whose member tag selects the case.
+// tagged returns an object type. The member whose name is tag selects the case that applies to an
+// object.
 func tagged(tag string, cases ...part) *schemaType {
 	return &schemaType{form: taggedForm, tag: tag, cases: with(cases...)}
 }

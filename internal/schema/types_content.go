@@ -2,7 +2,7 @@ package schema
 
 import "github.com/mcp-conform/mcp-conform/internal/spec"
 
-// The types in results: implementations, content, and what a server offers.
+// The basic types in results. After them come implementations, content, and what a server offers.
 
 var (
 	// id is a request id or a progress token.

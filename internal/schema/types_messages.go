@@ -144,8 +144,8 @@ var results = []row{
 // isTask reports whether a result is a task that will later have the result of the tool.
 func isTask(v []byte) bool { return valueOf(v, "task") != nil && valueOf(v, "content") == nil }
 
-// requiresInput reports whether a result requires input. A result without a type that has
-// inputRequests, but not what a complete result needs, lacks only the type.
+// requiresInput reports whether a result requires input: it says so in resultType, or it has
+// inputRequests but neither a resultType nor the content of a complete result.
 func requiresInput(v []byte) bool {
 	if t := valueOf(v, "resultType"); t != nil {
 		return string(unquote(t)) == "input_required"

@@ -92,7 +92,8 @@ func (g *Growth) PerRequest() (bytes int64, grows bool) {
 // PerCancellation returns how much memory the server took for cancelled requests. grows reports
 // whether each window of cancelled requests added memory, at least minCancelled in total, while the
 // same requests without cancellations added little, both before and after. If the measurements are
-// incomplete or were not steady before, PerCancellation returns 0 and false.
+// incomplete, or the memory was not steady before the first cancellation, PerCancellation returns 0
+// and false.
 func (g *Growth) PerCancellation() (bytes int64, grows bool) {
 	if g.Why != "" || len(g.Cancelled) < cancelWindows || len(g.After) < afterWindows || !isSteady(g.Plain) {
 		return 0, false

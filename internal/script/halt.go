@@ -14,9 +14,9 @@ import (
 
 // If a server handles requests one by one, it responds to nothing after a request that it never
 // finishes. That is a single fault: the first request without a response shows it, and the missing
-// responses to later requests follow from it. The method of the first one does not matter, because
-// after it even a ping gets no response. A tool call is different, because it may take any time;
-// see the discount "held-up" in internal/discount.
+// responses to later requests follow from it. The method of the first request does not matter,
+// because after it even a ping gets no response. A tool call is different, because it may take any
+// time; see the discount "held-up" in internal/discount.
 
 const (
 	// stuckAfter is how long the server must send no response, after a request that timed out,
@@ -66,8 +66,8 @@ func (r *runner) seemsStuck(l *liveConversation) bool {
 }
 
 // waitMidScript returns the longest wait for a response in the middle of the script. Only at the
-// end does a response get the whole timeout. The wait is shorter after a request that is known to
-// hang the server.
+// end does the player wait for the whole timeout. The wait is shorter after a request that is known
+// to hang the server.
 func (r *runner) waitMidScript(l *liveConversation) time.Duration {
 	if r.isKnownToHang(l) {
 		return min(r.Timeout, r.HangTimeout)
@@ -95,11 +95,11 @@ func (l *liveConversation) unansweredFrom() int {
 }
 
 // cancelAuthorRequests cancels the pending requests that run code of the server's author, except
-// tasks. It also spares the request that the argument but points to; but may be nil.
-func (r *runner) cancelAuthorRequests(l *liveConversation, but *request) {
+// tasks and the request spared, which may be nil.
+func (r *runner) cancelAuthorRequests(l *liveConversation, spared *request) {
 	for i := range l.sentRequests {
 		a := &l.sentRequests[i]
-		if a == but || l.responseTo(a.id) != nil || isProtocolDefined(a.method) || a.cancelled || a.asTask || a.cancelledAtEnd {
+		if a == spared || l.responseTo(a.id) != nil || isProtocolDefined(a.method) || a.cancelled || a.asTask || a.cancelledAtEnd {
 			continue
 		}
 		a.cancelledAtEnd = true

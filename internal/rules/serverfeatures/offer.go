@@ -209,9 +209,10 @@ func (o *listState) storeItems(into map[string]jsontext.Value, p listPart) {
 
 // isRegular reports whether the message is the first response to a valid request with valid
 // metadata, in a conversation in which the server's capabilities are known. In the stateless era,
-// the request must declare the same client capabilities as most requests do (see
-// Negotiation.DeclaresOtherCapabilities). isRegular returns false if the request was cancelled, if
-// the response is cut, or if it is an error about metadata.
+// the request must declare the same client capabilities as the first request with complete metadata
+// (see Negotiation.DeclaresOtherCapabilities). isRegular returns false if the request was
+// cancelled, if the transcript does not have the whole response, or if the response is an error
+// about metadata.
 func isRegular(s *rules.Session, obs *rules.Observation) bool {
 	return s.Began() && !isAboutMetadata(s, obs) && !s.DeclaresOtherCapabilities(obs.Request) && obs.Request.IsRegular() && !obs.Request.IsCancelled() && obs.Request.Responses[0].Message == obs.Message && !obs.Event.IsCut() && obs.Request.HasValidMeta()
 }

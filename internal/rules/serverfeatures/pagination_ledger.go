@@ -209,7 +209,7 @@ func (l *ledger) noteAnyChange() {
 
 // addPage records the first response to a regular list request, and returns it as a page. It
 // returns nil for any other response, for an error about metadata, if the request's cursor is not a
-// string, or if the request declares other client capabilities than most requests do.
+// string, or if DeclaresOtherCapabilities returns true for the request.
 func (l *ledger) addPage(s *rules.Session, method string, obs *rules.Observation) *page {
 	req, list := obs.Request, listings[method]
 	if !req.IsRegular() || req.Responses[0].Message != obs.Message || isAboutMetadata(s, obs) || s.DeclaresOtherCapabilities(req) {
@@ -369,8 +369,8 @@ func (l *ledger) isInLastWalk(method, key string) bool {
 }
 
 // isFirstResponse reports whether the message is the first response to a regular request, in a
-// conversation in which the server's capabilities are known. It returns false if the response is
-// cut, or is an error about metadata.
+// conversation in which the server's capabilities are known. It returns false if the transcript
+// does not have the whole response, or if the response is an error about metadata.
 func isFirstResponse(s *rules.Session, obs *rules.Observation) bool {
 	return s.Began() && !isAboutMetadata(s, obs) && obs.Request.IsRegular() && !obs.Event.IsCut() && obs.Request.Responses[0].Message == obs.Message
 }

@@ -48,8 +48,8 @@ type invalidParamsCheck struct {
 	flaw        string // what is wrong with the request, for Seen; "" if the summary says it
 }
 
-// judge judges the response in obs. A refusal counts only if a comparison with the given control
-// shows that it may be interpreted (see Reporter.RequireInterpretable).
+// judge judges the response in obs. A refusal counts only if the comparison with the control shows
+// that the flaw may be its reason (see Reporter.RequireInterpretable).
 func (i invalidParamsCheck) judge(obs *rules.Observation, like rules.Control, out *rules.Reporter) {
 	if !out.RequireInterpretable(obs, like, i.requirement) {
 		return

@@ -225,7 +225,7 @@ func (d *deliveredUpdates) end(s *rules.Session, out *rules.Reporter) {
 func isAnsweredLater(s *rules.Session, e *transcript.Event) bool {
 	for _, req := range slices.Backward(s.ClientRequests()) {
 		if req.Event.Seq <= e.Seq || req.Event.At-e.At < verdict.NoticeTime {
-			return false // all earlier requests were sent even sooner
+			return false // requests before this one were sent even sooner after e, or before it
 		}
 		if len(req.Responses) > 0 {
 			return true

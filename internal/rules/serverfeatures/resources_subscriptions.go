@@ -125,8 +125,8 @@ type subscriptionState struct {
 	confirmed *transcript.Event  // the result that put the last subscription in force
 	leaving   bool               // an unsubscribe was sent
 	left      *rules.Observation // the result of the unsubscribe request
-	// What reads of the URI showed during the subscription: the last contents, whether they were
-	// read twice in a row, and the changes after that.
+	// What reads of the URI showed during the subscription: the last read, whether the read before
+	// it returned the same contents, and the changes that followed two equal reads.
 	last    *rules.Observation
 	steady  bool
 	changes []*observedChange
@@ -201,8 +201,8 @@ func (u *updates) noteUnsubscribed(s *rules.Session, obs *rules.Observation, _ *
 	}
 }
 
-// judgeRead records a change between two reads. Reading itself may change the contents, so two
-// reads before the change must return equal contents.
+// judgeRead records a change between two reads. Reading itself may change the contents, so the two
+// reads before the change must have returned equal contents.
 func (u *updates) judgeRead(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	requestedURI, _ := uriOf(obs.Request)
 	l := u.byURI[requestedURI]

@@ -153,7 +153,7 @@ func (w *optionalTrial) note(name string, arguments jsontext.Value, obs *rules.O
 }
 
 // judge reports names that are refused without arguments, although an empty object is accepted or
-// was not tried. If both are refused, there is another reason.
+// was not tried. If the server refuses an empty object too, it has another reason.
 func (w *optionalTrial) judge(s *rules.Session, out *rules.Reporter) {
 	for _, name := range w.order {
 		bare, empty := w.bare[name], w.empty[name]

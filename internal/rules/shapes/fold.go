@@ -124,7 +124,7 @@ func (t *compiledTable) examine(s *rules.Session, obs *rules.Observation) *exami
 }
 
 // noteOtherError records that the server did not misuse the code of errors that require an
-// elicitation, because its error has another code.
+// elicitation, because the error in obs has another code.
 func noteOtherError(obs *rules.Observation, out *rules.Reporter) {
 	if obs.Request != nil && obs.Message.IsError() {
 		if _, ok := obs.Message.ErrorCode(); ok {

@@ -9,8 +9,8 @@ import (
 )
 
 // onlyForElicitation is the requirement that the code of errors that require an elicitation is used
-// only for such errors. It is observed with every error, because a server could have misused the
-// code.
+// only for such errors. Every error counts as an observation of it, because the server could have
+// misused the code in any error.
 const onlyForElicitation = "elicitation.required-error.only-for-that-2025-11-25"
 
 // serverRequestRows returns the rows of the server's requests, and of its notifications.

@@ -223,7 +223,7 @@ func judgeMissingInput(refused bool, obs *rules.Observation, d verdict.Deviation
 }
 
 // judgeExtraInput judges a retry with more responses than required. It judges a refusal only if an
-// equal retry without the extra responses was served, and none got the same error.
+// equal retry without the extra responses was served, and no such retry got the same error.
 func judgeExtraInput(s *rules.Session, round *rules.Round, refused bool, obs *rules.Observation, d verdict.Deviation, out *rules.Reporter) {
 	if !refused {
 		out.MarkObserved(unexpectedInput)

@@ -88,9 +88,9 @@ type subscription struct {
 	ack     *rules.Observation
 	// early is set if a notification came before the acknowledgement.
 	early bool
-	// misnamed is an acknowledgement that names a subscription that expected none, because it was
-	// already acknowledged or cancelled, if it came over stdio while this subscription waited for
-	// its acknowledgement.
+	// misnamed is an acknowledgement that came over stdio while this subscription waited for its
+	// own, but that has the id of another subscription, which was already acknowledged or
+	// cancelled.
 	misnamed *rules.Observation
 	response *rules.Observation
 	// atShutdown is set if the response came after the client had begun to end the server.

@@ -79,8 +79,8 @@ func judgeOtherVersion(s *rules.Session, obs *rules.Observation, out *rules.Repo
 		}
 		judgeSupportedList(s, obs, out)
 	case refused && code == spec.CodeMethodNotFound && (req.Message.Method != spec.MethodDiscover || !s.IsStatelessOnly()):
-		// The order of the checks is not specified, and the handshake revisions have no
-		// server/discover.
+		// The server may check the method before the version, because the order is not specified;
+		// and the handshake revisions have no server/discover.
 	case version.IsPublished() && refused:
 		d.Requirement, d.Summary = knownLegacy, "The server refuses a handshake revision in _meta, but not with -32022."
 		if !s.IsStatelessOnly() {

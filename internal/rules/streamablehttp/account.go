@@ -52,8 +52,8 @@ func (v *view) factsOf(x *exchange) discount.ExchangeFacts {
 		f.Size = x.Sent.Size
 	}
 	// A request that names a session known to be over tests how the server responds to that, so a
-	// missing response counts. For a request that was in progress when the session ended, it does
-	// not count.
+	// missing response counts. If a request was in progress when the session ended, its missing
+	// response does not count.
 	f.SessionOver = x.flaws&endedSession == 0 && x.Method() != "DELETE" && v.isSessionOver(x)
 	f.AnsweredElsewhere = len(x.requests) > 0 && !slices.ContainsFunc(x.requests, func(req *rules.Request) bool { return len(req.Responses) == 0 })
 	for _, req := range x.requests {
@@ -141,7 +141,7 @@ func judgeResponses(v *view, out *rules.Reporter) {
 
 // judgeLegalRequests judges valid requests that the server refuses by status without a JSON-RPC
 // response, and any request with a 5xx status that is neither ambiguous nor 501. A refusal with a
-// 4xx status is only noted, because such a status means that the server found a fault in the
+// 4xx status is only a note, because such a status means that the server found a fault in the
 // request.
 func judgeLegalRequests(v *view, out *rules.Reporter) {
 	for _, x := range v.all {
@@ -177,8 +177,9 @@ func judgeLegalRequests(v *view, out *rules.Reporter) {
 }
 
 // judgePlainRequests judges the outcomes of ping and initialize, which every server has to serve
-// and which contain nothing to refuse. An HTTP refusal whose body lacks the id of the request is
-// not the response to it.
+// and which contain nothing to refuse. If the body of an HTTP refusal is an error with the id of
+// the request, that error is the response, which other rules judge, except for an error that calls
+// a ping malformed.
 func judgePlainRequests(v *view, out *rules.Reporter) {
 	pinged := slices.ContainsFunc(v.s.ClientRequests(), func(req *rules.Request) bool { return req.Message.Method == spec.MethodPing && len(req.Responses) > 0 })
 	for _, x := range v.all {

@@ -109,8 +109,8 @@ func (v *view) hasLegalBody(x *exchange) bool {
 	return responses == 0 || responses == len(f.Messages)
 }
 
-// versionFlaws judges the version header. In a revision that does not define the header, it may
-// name only that revision.
+// versionFlaws judges the version header. In a revision that does not define the header, a client
+// may omit the header or name that revision in it.
 func (v *view) versionFlaws(x *exchange) flaw {
 	head := x.RequestHead()
 	version := head.Get(versionHeader)

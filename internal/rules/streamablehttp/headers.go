@@ -65,7 +65,7 @@ func headerRules() []rules.Rule {
 }
 
 // forEachRequest calls visit with each POST of a single stateless request that is valid apart from
-// its headers and has an interpretable response.
+// its headers, and whose response has an unambiguous status.
 func (v *view) forEachRequest(visit func(x *exchange, req *rules.Request)) {
 	if v.s.Transport != spec.StreamableHTTP || v.s.Era() != spec.Stateless {
 		return
@@ -344,7 +344,7 @@ func (v *view) judgeMatchingHeaders(x *exchange, req *rules.Request, out *rules.
 	odd := v.oddFormRequirements(x, req)
 	e := x.errorIn()
 	name, _ := headers.NameOf(req.Message)
-	// If the name is missing or empty, a server may find that Mcp-Name is missing.
+	// If the body has no name or an empty one, a server may find that Mcp-Name is missing.
 	if e == nil || errorCode(e) != spec.CodeHeaderMismatch || headers.RequiresNameHeader(req.Message.Method) && name == "" {
 		if e == nil && x.Succeeded() {
 			for _, requirement := range odd {

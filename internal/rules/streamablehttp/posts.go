@@ -150,7 +150,7 @@ func judgePosts(v *view, out *rules.Reporter) {
 
 // unusualStatus returns a deviation for a status other than 200, and false for 200. MCP specifies
 // no status for a response with content, but clients read 202 as "no response will come", 206 is
-// for partial requests, and proxies turn 200 into 203.
+// for requests with a Range header, and proxies turn 200 into 203.
 func (x *exchange) unusualStatus() (verdict.Deviation, bool) {
 	d := verdict.Deviation{
 		Requirement: contentType, Weight: verdict.AtMostWarning, Permitted: "200 with the response",

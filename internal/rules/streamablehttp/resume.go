@@ -90,8 +90,8 @@ func isPriming(v *view, known streamEvent) bool {
 	return x.Method() == "POST" && !x.isResumption()
 }
 
-// isMessage reports whether the event has a message. Some servers send an event that has no message
-// again with an empty object as its data.
+// isMessage reports whether the event has a message. If an event without a message is sent again,
+// some servers send it with an empty object as its data.
 func isMessage(p streamEvent) bool {
 	return slices.ContainsFunc(p.Event.Messages(), func(m wire.Message) bool {
 		return m.Kind == wire.Request || m.Kind == wire.Notification || m.Kind == wire.Response
@@ -151,10 +151,10 @@ func (v *view) isResumptionRefused(x *exchange) bool {
 	return false
 }
 
-// judgeNotResumed judges a refused GET with the id of an event from a POST stream. 405 is the
-// required status of a server without GET streams, and the id of an event without a message (see
-// isPriming) promises nothing. Only a server that closes a connection before the response relies on
-// the client to reconnect.
+// judgeNotResumed judges a refused GET with the id of an event from a POST stream. If the server
+// closed the connection before the response, it relies on the client to reconnect, so any refusal
+// counts. Otherwise 405 is only a note, because it is the required status of a server without GET
+// streams.
 func (v *view) judgeNotResumed(x, origin *exchange, id string, out *rules.Reporter) {
 	d := verdict.Deviation{
 		Requirement: resumeViaGet,
@@ -246,9 +246,9 @@ func (v *view) eventIDsUpTo(origin *exchange, last string, before *exchange) map
 	return nil
 }
 
-// isForeignTo reports whether a message on the resumed stream x belongs to a stream other than
-// that of origin: it was delivered on the other stream before, or it is the response to a request
-// that was posted elsewhere, or progress of one. Events without a message are not foreign.
+// isForeignTo reports whether a message on the resumed stream x belongs to a stream other than that
+// of origin: it was delivered on the other stream before, or it is the response to, or progress of,
+// a request that another POST sent. Events without a message are not foreign.
 func (v *view) isForeignTo(p streamEvent, x, origin *exchange) bool {
 	if !isMessage(p) {
 		return false

@@ -118,8 +118,8 @@ func (s *sessions) headerFlaws(x *exchange) flaw {
 	}
 }
 
-// endsSession reports whether the response to x is the first to show that its session is over. Its
-// status then says nothing about the request.
+// endsSession reports whether the response to x is the first to show that its session is over. The
+// status of that response then says nothing about the request.
 func (s *sessions) endsSession(x *exchange) bool {
 	when, ok := s.gone[x.RequestHead().Get(sessionHeader)]
 	return ok && x.Response != nil && x.Response.Seq == when && x.Method() != "DELETE"
@@ -188,7 +188,7 @@ func judgeSessionIDs(v *view, out *rules.Reporter) {
 }
 
 // minStrength is the minimum idStrength of an id that does not count as guessable. Secure ids have
-// about 128 bits; ids in between pass.
+// about 128 bits; ids between the two values pass.
 const minStrength = 64
 
 // idStrength returns an upper bound on the random bits in the id, estimated from its length and its

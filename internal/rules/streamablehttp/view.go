@@ -277,8 +277,8 @@ func positionsOf(events ...*transcript.Event) []int {
 // positions returns the positions of the request and the response head.
 func (x *exchange) positions() []int { return positionsOf(x.Request, x.Sent, x.Response) }
 
-// isAmbiguousStatus reports whether no requirement here covers the reasons for a status: the status
-// is 0, because no response came; or it is a redirect, refuses the client whatever the request, or
+// isAmbiguousStatus reports whether a status shows nothing about the requirements of this package:
+// it is 0 because no response came, is a redirect, refuses the client whatever the request is, or
 // may come from an HTTP server in front of the MCP server.
 func isAmbiguousStatus(status int) bool {
 	return status == 0 || status/100 == 3 || transcript.IsAmbiguousStatus(status)

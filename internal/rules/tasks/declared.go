@@ -40,9 +40,9 @@ func declarationRules() []rules.Rule {
 	}
 }
 
-// judgeCapability judges the form of the declared tasks capability. A boolean is only a warning
-// where the text of the specification calls the property a boolean, although the examples and the
-// schema do not.
+// judgeCapability judges the form of the declared tasks capability. A boolean is at most a warning
+// for a property that the text of the specification calls a boolean: in the examples and the schema
+// it is an object.
 func judgeCapability(l *ledger, out *rules.Reporter) {
 	root := wire.At(l.s.ServerCapabilities, "/tasks")
 	if root == nil {

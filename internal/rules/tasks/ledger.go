@@ -21,7 +21,7 @@ type ledger struct {
 	notes []*transcript.Message
 	// answered are the client's requests about tasks that have a response.
 	answered      []*taskRequest
-	malformedCall *transcript.Event // the first call that may be refused as malformed, so that the rules do not judge it
+	malformedCall *transcript.Event // the first call that may be refused as malformed; the rules do not judge it
 	listings      []listing
 	index         index
 }

@@ -91,8 +91,8 @@ func (l *ledger) firstPlainResponse() *transcript.Event {
 // endless is longer than any server needs to keep a task.
 const endless = 50 * 365 * 24 * time.Hour
 
-// judgeTTL judges the response to a request to keep a task for decades. The schema defines null
-// as no limit, so a deviation is only noted.
+// judgeTTL judges the response to a request to keep a task for decades. The schema defines null as
+// no limit, so a deviation is only a note.
 func judgeTTL(c *call, out *rules.Reporter) {
 	wanted, ok := wire.Integer(c.request.Message.ParamAt("/task/ttl"))
 	if !ok || wanted < endless.Milliseconds() {

@@ -134,8 +134,8 @@ func cancelledBy(s *rules.Session, obs *rules.Observation) *rules.Request {
 	if len(all) != 1 || s.Era() == spec.Handshake && !s.Began() {
 		return nil
 	}
-	// Over HTTP, the stateless era cancels by closing the stream. Subscriptions
-	// have rules of their own.
+	// Over HTTP, a client of the stateless era cancels a request by closing its stream.
+	// Subscriptions have rules of their own.
 	if s.Era() == spec.Stateless && (s.Transport != spec.Stdio || all[0].Message.Method == spec.MethodListen) {
 		return nil
 	}
@@ -147,8 +147,9 @@ func cancelledBy(s *rules.Session, obs *rules.Observation) *rules.Request {
 }
 
 func (c *cancelledRequest) judge(s *rules.Session, last *transcript.Event, out *rules.Reporter) {
-	// A single progress notification that comes soon may be from a step that was in progress.
-	// Whether it comes before or after the responses to later requests is chance.
+	// A single progress notification soon after the cancellation may be about a step that was in
+	// progress at that time. Whether it comes before or after the responses to later requests is
+	// chance.
 	if c.reports == 1 && len(c.progress) == 1 && !c.result && c.progress[0].At-c.cancellation.At < 2*c.runTime() {
 		c.progress = nil
 	}

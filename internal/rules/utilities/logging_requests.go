@@ -63,7 +63,7 @@ func callKey(req *rules.Request) string {
 	return req.Message.Method + " " + string(req.Message.ParamAt("/name"))
 }
 
-// noteResponse counts the answered requests that request no log messages.
+// noteResponse records the response to a request that asks for no log messages.
 func (l *requestLogs) noteResponse(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	if s.Era() != spec.Stateless || !obs.Request.IsRegular() || obs.Request.Metadata.LogLevel != nil {
 		return
@@ -114,8 +114,8 @@ func logDeviation(requirement, summary, permitted string, obs *rules.Observation
 const (
 	wantsNone = "no log messages for a request without " + spec.MetaLogLevel + " in _meta"
 	unwanted  = "The server sends a log message that no request asked for."
-	// unclear is the title of a finding that is not certain. It differs from unwanted, so that
-	// neither finding takes the place of the other.
+	// unclear is the title of a finding that is not certain. It differs from the title unwanted,
+	// because findings with the same title are merged.
 	unclear = "The server sends a log message during a request without a log level."
 )
 
