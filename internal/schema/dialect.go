@@ -49,7 +49,8 @@ var metaschema = func() func(*jsonschema.Draft) *jsonschema.Schema {
 
 // draftsFor returns the dialects that a schema may have: the one that it names, or none if that
 // dialect is unknown. Since revision 2025-11-25, the dialect of a schema that names none is
-// 2020-12. Earlier revisions define no default, so it may be draft-07 or 2020-12.
+// 2020-12. Earlier revisions define no default, so with them the dialect may be draft-07 or
+// 2020-12.
 func draftsFor(schema []byte, r spec.Revision) []*jsonschema.Draft {
 	if named := valueOf(schema, "$schema"); named != nil {
 		url := strings.TrimSuffix(string(unquote(named)), "#")
@@ -97,7 +98,7 @@ func memoize[T any](mutex *sync.Mutex, store *map[uint64]T, key []byte, find fun
 	return found
 }
 
-// jsonSchema requires a valid JSON Schema of its dialect.
+// jsonSchema requires that v is a JSON Schema, valid in its dialect.
 func jsonSchema(c *checker, v []byte) {
 	cache := &c.v.schemas
 	problem := memoize(&cache.mutex, &cache.problems, v, func() string { return schemaProblem(v, c.v.revision) })

@@ -22,7 +22,7 @@ var formats = []struct {
 }
 
 // dataMatchesType requires that the data of a content block is in the format that its MIME type
-// names. It skips data and MIME types that are not in the list formats.
+// names. It skips data and MIME types of formats that are not in the list formats.
 func dataMatchesType(c *checker, v []byte) {
 	mimeType, data := valueOf(v, "mimeType"), valueOf(v, "data")
 	if kindOf(mimeType) != '"' || kindOf(data) != '"' {

@@ -133,7 +133,7 @@ func (o *listState) isKnownAbsent(s *rules.Session, name string, req *rules.Requ
 func (o *listState) isKnown() bool { return o.whole != nil && o.whole.begun > o.touched }
 
 // partOfResult returns the part of the list that a result holds, and false if the response is not
-// regular.
+// regular (see isRegular).
 func (o *listState) partOfResult(s *rules.Session, obs *rules.Observation) (listPart, bool) {
 	if !isRegular(s, obs) {
 		return listPart{}, false

@@ -152,8 +152,9 @@ func (w *optionalTrial) note(name string, arguments jsontext.Value, obs *rules.O
 	}
 }
 
-// judge reports names that are refused without arguments, although an empty object is accepted or
-// was not tried. If the server refuses an empty object too, it has another reason.
+// judge reports the names for which a request without arguments is refused, although a request with
+// an empty object is accepted or was not sent. If both requests are refused, the server has another
+// reason.
 func (w *optionalTrial) judge(s *rules.Session, out *rules.Reporter) {
 	for _, name := range w.order {
 		bare, empty := w.bare[name], w.empty[name]

@@ -45,8 +45,8 @@ func capabilityRules() []rules.Rule {
 	}
 }
 
-// capabilityOf returns the client capability that an entry of inputRequests needs, "" for other
-// methods.
+// capabilityOf returns the client capability that an entry of inputRequests with this method needs;
+// "" if no entry can have the method.
 func capabilityOf(method string) string {
 	switch method {
 	case spec.MethodSampling:

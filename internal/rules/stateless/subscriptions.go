@@ -233,7 +233,7 @@ func (sub *subscription) isActive() bool {
 	return sub.response == nil && (sub.cancelled == nil || sub.sinceCancelled.n < settlingTrips)
 }
 
-// deliversAny reports whether the server has agreed to deliver any type of notification.
+// deliversAny reports whether the server has agreed to deliver at least one type of notification.
 func (sub *subscription) deliversAny() bool {
 	agreed := sub.ack.Message.ParamAt("/notifications")
 	for method := range changes {

@@ -227,8 +227,8 @@ func (v *view) judgeReplayed(x, origin *exchange, last string, out *rules.Report
 }
 
 // eventIDsUpTo returns the ids of the events with data on the stream of origin, up to the event
-// whose id the argument last holds. It skips the events of one exchange, the argument before, and
-// returns nil if none of the other events has that id.
+// whose id the argument last holds. It skips the events of the exchange that is passed as before,
+// and returns nil if none of the other events has that id.
 func (v *view) eventIDsUpTo(origin *exchange, last string, before *exchange) map[string]bool {
 	ids := map[string]bool{}
 	for _, p := range v.eventsInOrder() {

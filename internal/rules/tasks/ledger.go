@@ -269,7 +269,8 @@ func (l *ledger) successfulCancel(t *task) *taskRequest {
 	return nil
 }
 
-// terminalObservation returns the first observation of the task in a terminal status.
+// terminalObservation returns the first observation of the task in a terminal status; nil if there
+// is none.
 func (t *task) terminalObservation() *observation {
 	for _, v := range t.observations {
 		if isTerminal(v.status) {

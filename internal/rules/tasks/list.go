@@ -189,8 +189,8 @@ func (l *ledger) judgeWalk(w walk, out *rules.Reporter) {
 	out.Report(d)
 }
 
-// isCutOff reports whether the list stopped early: several tasks are listed, and all missing ones
-// are older, or all are newer.
+// isCutOff reports whether the list stopped early: several tasks are listed, and all missing tasks
+// are older than these, or all are newer.
 func isCutOff(listed, missing []*task) bool {
 	if len(listed) < 2 || len(missing) < 2 {
 		return false

@@ -238,8 +238,8 @@ func (c *cancelledRequest) runTime() time.Duration { return c.cancellation.At - 
 
 // isHeeded reports whether the response shows that the server heeded the cancellation: the call
 // failed, and either the error names the cancellation, or other calls of the same tool succeed. A
-// server that responds as usual may have ignored the cancellation, as it may for a request that
-// can't be cancelled.
+// server that responds as usual may have ignored the cancellation, which is permitted for a request
+// that can't be cancelled.
 func (c *cancelledRequest) isHeeded(s *rules.Session) bool {
 	if c.failed == nil {
 		return false
