@@ -47,12 +47,12 @@ func TestSweepTableOnATerminal(t *testing.T) {
 	a := &app{World: World{Out: &out, Columns: 50}, secrets: redact.New()}
 	w := &sweep.Sweep{Servers: []*sweep.Result{{Name: "one", Outcome: sweep.Unreachable, Problem: "the server ended before it answered; set cwd: ."}}}
 	for range maxShared + 1 {
-		w.Shared = append(w.Shared, sweep.SharedFinding{Requirement: "ping.responds", Outcome: verdict.Broken, Summary: "It is silent.", Servers: 2, OfSDK: 1})
+		w.Shared = append(w.Shared, sweep.SharedFinding{Requirement: "ping.responds", Outcome: verdict.Broken, Summary: "It is silent.", Servers: 2, Alike: 1, OfSDK: 1})
 	}
 	a.printSweep(w, "results")
 	for _, want := range []string{
 		"\none  unreachable  the server ended before it\n    answered; set cwd: .\n",
-		"\nping.responds  2 servers  broken: It is silent.\n    Known of the SDK of 1 server.\n",
+		"\nping.responds  2 servers  broken: It is silent.\n    The finding of 1 other server differs. Known\n    of the SDK of 1 server.\n",
 		"\nand findings for 1 more requirement, in sweep.json\n",
 	} {
 		if !strings.Contains(out.String(), want) {

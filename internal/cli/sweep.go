@@ -375,7 +375,7 @@ func (a *app) printSweep(w *sweep.Sweep, folder string) {
 	rows = nil
 	for i := range w.Shared[:min(len(w.Shared), maxShared)] {
 		one := &w.Shared[i]
-		title := fmt.Sprintf("%s: %s", one.Outcome, a.redactAndEscape(one.Summary))
+		title := fmt.Sprintf("%s: %s", one.Outcome, a.redactAndEscape(one.Description()))
 		if one.OfSDK > 0 {
 			title += fmt.Sprintf(" Known of the SDK of %s.", countWithNoun(one.OfSDK, "server", "servers"))
 		}

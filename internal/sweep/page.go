@@ -56,7 +56,7 @@ type indexRow struct {
 
 type indexFinding struct {
 	SharedFinding
-	SDKs string
+	SDKs, Description string
 }
 
 const (
@@ -92,7 +92,7 @@ func (w *Sweep) writePage(out io.Writer) error {
 	for i := range w.Shared[:min(len(w.Shared), mostShared)] {
 		one := w.Shared[i]
 		one.Requirement, one.Summary = visible(one.Requirement), visible(one.Summary)
-		p.Shared = append(p.Shared, indexFinding{one, describeSDKs(one.SDKs)})
+		p.Shared = append(p.Shared, indexFinding{one, describeSDKs(one.SDKs), one.Description()})
 	}
 	p.More = len(w.Shared) - len(p.Shared)
 	for _, sdk := range w.SDKs {

@@ -46,10 +46,23 @@ type SharedFinding struct {
 	Requirement string          `json:"requirement"`
 	Level       spec.Level      `json:"level"`
 	Outcome     verdict.Outcome `json:"verdict"` // the most severe
-	Summary     string          `json:"summary"`
+	Summary     string          `json:"summary"` // the most frequent one of this verdict
 	Servers     int             `json:"servers"`
+	Alike       int             `json:"alike"` // the number of these servers with this verdict and summary
 	OfSDK       int             `json:"ofSDK"` // the number of these servers whose SDK is known to cause it
 	SDKs        map[string]int  `json:"sdks"`  // the number of these servers by SDK; "" if not recognised
+}
+
+// Description returns the summary, and how many servers have another one.
+func (f *SharedFinding) Description() string {
+	switch others := f.Servers - f.Alike; others {
+	case 0:
+		return f.Summary
+	case 1:
+		return f.Summary + " The finding of 1 other server differs."
+	default:
+		return fmt.Sprintf("%s The findings of %d other servers differ.", f.Summary, others)
+	}
 }
 
 const (
@@ -93,6 +106,7 @@ func (w *Sweep) summarise() {
 	slices.SortFunc(w.Servers, func(a, b *Result) int { return strings.Compare(a.Name, b.Name) })
 	w.Counts = map[Outcome]int{}
 	sdks, shared := map[string]*SDK{}, map[string]*SharedFinding{}
+	alike := map[Finding]int{} // the number of servers by requirement, verdict and summary
 	for _, r := range w.Servers {
 		w.Counts[r.Outcome]++
 		if r.Outcome == Kept || r.Outcome == Broken {
@@ -110,17 +124,21 @@ func (w *Sweep) summarise() {
 			f := &r.Findings[i]
 			one := shared[f.Requirement]
 			if one == nil {
-				one = &SharedFinding{Requirement: f.Requirement, Level: f.Level, Outcome: f.Outcome, Summary: f.Summary, SDKs: map[string]int{}}
+				one = &SharedFinding{Requirement: f.Requirement, Level: f.Level, SDKs: map[string]int{}}
 				shared[f.Requirement] = one
 			}
-			if f.Outcome > one.Outcome {
-				one.Outcome, one.Summary = f.Outcome, f.Summary
-			}
+			alike[Finding{Requirement: f.Requirement, Outcome: f.Outcome, Summary: f.Summary}]++
 			one.Servers++
 			one.SDKs[r.SDK]++
 			if f.OfSDK {
 				one.OfSDK++
 			}
+		}
+	}
+	for f, n := range alike {
+		one := shared[f.Requirement]
+		if cmp.Or(cmp.Compare(f.Outcome, one.Outcome), cmp.Compare(n, one.Alike), strings.Compare(one.Summary, f.Summary)) > 0 {
+			one.Outcome, one.Summary, one.Alike = f.Outcome, f.Summary, n
 		}
 	}
 	w.SDKs, w.Shared = []SDK{}, []SharedFinding{}
