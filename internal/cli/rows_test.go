@@ -76,3 +76,19 @@ func TestSweepTableInAFile(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", cmp.Diff(want, got))
 	}
 }
+
+// TestMergedShards checks that a merge says what it merged.
+func TestMergedShards(t *testing.T) {
+	t.Parallel()
+	for want, w := range map[string]*sweep.Sweep{
+		"merged 3 shards, 2 servers, into all\n":                 {Merged: 3, Servers: make([]*sweep.Result, 2)},
+		"copied a sweep of the whole list, 1 server, into all\n": {Servers: make([]*sweep.Result, 1)},
+	} {
+		var out strings.Builder
+		a := &app{World: World{Out: &out}, secrets: redact.New()}
+		a.printMerged(w, "all")
+		if diff := cmp.Diff(want, out.String()); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	}
+}

@@ -117,12 +117,22 @@ Exit codes: 0 merged, 2 usage, or a shard is missing, overlaps or is not finishe
 			if err != nil {
 				return sweepError(err)
 			}
+			a.printMerged(w, out)
 			a.printSweep(w, out)
 			return nil
 		},
 	}
 	c.Flags().StringVar(&out, "out", "", "folder for the result; it is created if missing")
 	return c
+}
+
+// printMerged prints which shards were merged into the folder out.
+func (a *app) printMerged(w *sweep.Sweep, out string) {
+	what := "copied a sweep of the whole list"
+	if w.Merged > 0 {
+		what = fmt.Sprintf("merged %d shards", w.Merged)
+	}
+	a.println(fmt.Sprintf("%s, %s, into %s", what, countWithNoun(len(w.Servers), "server", "servers"), a.redactAndEscape(out)))
 }
 
 // sweepOptions converts the flags to options. Errors are usage errors.

@@ -45,6 +45,9 @@ func Merge(out string, folders []string) (*Sweep, error) {
 		return nil, err
 	}
 	w := &Sweep{Version: parts[0].Version, List: parts[0].List, All: parts[0].All}
+	if parts[0].Shard != nil {
+		w.Merged = len(parts)
+	}
 	from := map[string]*shardFolder{}
 	for i := range parts {
 		p := &parts[i]

@@ -100,9 +100,13 @@ func TestMergeIsLikeOneMachine(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for _, from := range [][]string{folders, append(folders, folders[0]), {filepath.Join(dir, "merged")}} {
-			if _, err := Merge(filepath.Join(dir, "merged"), from); err != nil {
+		for i, from := range [][]string{folders, append(folders, folders[0]), {filepath.Join(dir, "merged")}} {
+			w, err := Merge(filepath.Join(dir, "merged"), from)
+			if err != nil {
 				t.Fatal(err)
+			}
+			if shards := []int{count, count, 0}[i]; w.Merged != shards {
+				t.Errorf("%d shards were merged, not %d", w.Merged, shards)
 			}
 			if diff := cmp.Diff(want, readFolder(t, filepath.Join(dir, "merged"))); diff != "" {
 				t.Fatalf("(-one machine +merged):\n%s", diff)

@@ -31,6 +31,8 @@ type Sweep struct {
 	Servers []*Result       `json:"servers"`  // sorted by name
 	// Unfinished is the number of servers that Run was to judge and did not.
 	Unfinished int `json:"-"`
+	// Merged is the number of shards that Merge combined; 0 if it copied a sweep of the whole list.
+	Merged int `json:"-"`
 }
 
 // An SDK counts the servers that are built with one version of an SDK. Only servers with the
