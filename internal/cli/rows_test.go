@@ -3,6 +3,7 @@ package cli
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -90,5 +91,19 @@ func TestMergedShards(t *testing.T) {
 		if diff := cmp.Diff(want, out.String()); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
+	}
+}
+
+// TestRunningServers checks that a sweep says which servers are being judged and for how long.
+func TestRunningServers(t *testing.T) {
+	t.Parallel()
+	a := &app{secrets: redact.New()}
+	running := []sweep.Running{{Name: "a", For: 72400 * time.Millisecond}}
+	if got := a.runningText(running); got != "a (72 s)" {
+		t.Error(got)
+	}
+	running = append(running, make([]sweep.Running, maxRunning+1)...)
+	if got := a.runningText(running); !strings.HasPrefix(got, "a (72 s),  (0 s), ") || !strings.HasSuffix(got, " (0 s) and 2 more") {
+		t.Error(got)
 	}
 }

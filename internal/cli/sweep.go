@@ -282,6 +282,7 @@ func (a *app) sweep(c *cobra.Command, f *sweepFlags, lists []string) error {
 	o.Paused = func(host string, wait time.Duration) {
 		a.println(fmt.Sprintf("%s limits requests: its next server waits %v", a.redactAndEscape(host), wait.Round(time.Second)))
 	}
+	o.Waiting = func(running []sweep.Running) { a.println("judging " + a.runningText(running)) }
 	defer a.handleSignals("\nmcp-conform: interrupted: ending the servers; repeat the command to continue")()
 	w, err := sweep.Run(c.Context(), o)
 	if err != nil {
@@ -357,6 +358,22 @@ func (a *app) resultText(r *sweep.Result) string {
 	}
 	return strings.Join(parts, ", ")
 }
+
+// runningText lists servers that are being judged, each with how long that has taken so far.
+func (a *app) runningText(running []sweep.Running) string {
+	var out []string
+	for _, one := range running[:min(len(running), maxRunning)] {
+		out = append(out, fmt.Sprintf("%s (%.0f s)", a.redactAndEscape(one.Name), one.For.Seconds()))
+	}
+	text := strings.Join(out, ", ")
+	if more := len(running) - maxRunning; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+// maxRunning limits the servers that runningText lists.
+const maxRunning = 10
 
 // Limits of the tables of a sweep.
 const (

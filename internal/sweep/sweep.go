@@ -36,9 +36,11 @@ type Options struct {
 	Weights map[string]float64
 
 	// Done is called with the result of each server, and Paused when the servers of a host have to
-	// wait because it limits requests; never concurrently. Paused may be nil.
-	Done   func(*Result, Progress)
-	Paused func(host string, wait time.Duration)
+	// wait because it limits requests. Waiting is called with the servers that are being judged when
+	// none has started or ended for a while. They are never called concurrently, and may be nil.
+	Done    func(*Result, Progress)
+	Paused  func(host string, wait time.Duration)
+	Waiting func([]Running)
 }
 
 // Limits bound what one server may use. A field that is zero sets no limit.
@@ -245,11 +247,12 @@ func (s *supervisor) judgeAll(ctx context.Context, pending []*Entry) (unfinished
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	ends := make(chan finishedServer)
-	running, busy, pauses := 0, map[string]bool{}, hostPauses{}
+	running, busy, pauses, quiet := runningServers{}, map[string]bool{}, hostPauses{}, quietClock{}
 	unfinished = len(pending)
+	quiet.reset(time.Now())
 	for {
 		now := time.Now()
-		for running < max(s.Jobs, 1) && ctx.Err() == nil {
+		for len(running) < max(s.Jobs, 1) && ctx.Err() == nil {
 			i := slices.IndexFunc(pending, func(e *Entry) bool { return !busy[e.host()] && !now.Before(pauses[e.host()].end) })
 			if i < 0 {
 				break
@@ -259,17 +262,18 @@ func (s *supervisor) judgeAll(ctx context.Context, pending []*Entry) (unfinished
 			if host := e.host(); host != "" {
 				busy[host] = true
 			}
-			running++
+			running = append(running, startedServer{e, now})
+			quiet.reset(now)
 			go func() {
 				r, err := s.judgeServer(ctx, e)
 				ends <- finishedServer{e, r, err}
 			}()
 		}
-		if running == 0 && (len(pending) == 0 || ctx.Err() != nil) {
+		if len(running) == 0 && (len(pending) == 0 || ctx.Err() != nil) {
 			return unfinished, err
 		}
 		var idle <-chan struct{}
-		if running == 0 {
+		if len(running) == 0 {
 			idle = ctx.Done()
 		}
 		var end finishedServer
@@ -279,8 +283,12 @@ func (s *supervisor) judgeAll(ctx context.Context, pending []*Entry) (unfinished
 			continue
 		case <-idle:
 			continue
+		case <-quiet.next(now):
+			s.reportRunning(ctx, &quiet, running)
+			continue
 		}
-		running--
+		running.remove(end.entry)
+		quiet.reset(time.Now())
 		delete(busy, end.entry.host())
 		finished := []finishedServer{end}
 		if end.err == nil && end.result != nil {
@@ -300,7 +308,7 @@ func (s *supervisor) judgeAll(ctx context.Context, pending []*Entry) (unfinished
 				cancel()
 			case end.err == nil && end.result != nil:
 				unfinished--
-				s.reportProgress(end.result, running+len(pending)+len(finished)-1-i)
+				s.reportProgress(end.result, len(running)+len(pending)+len(finished)-1-i)
 			}
 		}
 	}
