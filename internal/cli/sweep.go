@@ -289,6 +289,9 @@ func (a *app) sweep(c *cobra.Command, f *sweepFlags, lists []string) error {
 		return sweepError(err)
 	}
 	a.printSweep(w, o.Out)
+	if len(w.Interrupted) > 0 {
+		a.println("interrupted while judging " + a.runningText(w.Interrupted))
+	}
 	switch {
 	case w.Unfinished > 0:
 		a.code = ExitNotJudged

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// A Running is a server that is being judged.
+// A Running is a server that is being judged, or that was being judged when the sweep was
+// interrupted.
 type Running struct {
 	Name string
 	For  time.Duration // how long it has been judged
@@ -29,9 +30,12 @@ func (r runningServers) list() []Running {
 	return out
 }
 
-// remove removes the server of an entry.
-func (r *runningServers) remove(e *Entry) {
-	*r = slices.DeleteFunc(*r, func(one startedServer) bool { return one.entry == e })
+// remove removes and returns the server of an entry.
+func (r *runningServers) remove(e *Entry) Running {
+	i := slices.IndexFunc(*r, func(one startedServer) bool { return one.entry == e })
+	out := r.list()[i]
+	*r = slices.Delete(*r, i, i+1)
+	return out
 }
 
 const (

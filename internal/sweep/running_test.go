@@ -10,7 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestRunningServersAreReported checks when a sweep reports the servers that it is judging.
+// TestRunningServersAreReported checks when a sweep reports the servers that it is judging, and
+// which were being judged when it was interrupted.
 func TestRunningServersAreReported(t *testing.T) {
 	t.Parallel()
 	o := stubOptions(t, "a", "b", "c")
@@ -36,12 +37,16 @@ func TestRunningServersAreReported(t *testing.T) {
 				return nil, nil
 			}
 		}
-		if _, err := s.run(ctx); err != nil {
+		w, err := s.run(ctx)
+		if err != nil {
 			t.Fatal(err)
 		}
 		want := []string{"10s a ends", "25s [{b 25s} {c 15s}]", "30s c ends", "45s [{b 45s}]", "1m0s [{b 1m0s}]", "1m30s [{b 1m30s}]", "2m30s [{b 2m30s}]"}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
+		}
+		if diff := cmp.Diff([]Running{{"b", 275 * time.Second}}, w.Interrupted); diff != "" {
+			t.Errorf("interrupted (-want +got):\n%s", diff)
 		}
 	})
 }

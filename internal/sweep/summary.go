@@ -31,6 +31,8 @@ type Sweep struct {
 	Servers []*Result       `json:"servers"`  // sorted by name
 	// Unfinished is the number of servers that Run was to judge and did not.
 	Unfinished int `json:"-"`
+	// Interrupted are the servers that Run was judging when its context ended.
+	Interrupted []Running `json:"-"`
 	// Merged is the number of shards that Merge combined; 0 if it copied a sweep of the whole list.
 	Merged int `json:"-"`
 }

@@ -66,6 +66,8 @@ type supervisor struct {
 	results map[string]*Result // by name
 	began   time.Time
 	judged  int // the number of servers judged since began
+	// interrupted are the servers that were being judged when the context ended.
+	interrupted []Running
 	// written is when sweep.json was written, and cost is how long that took.
 	written time.Time
 	cost    time.Duration
@@ -110,7 +112,7 @@ func (s *supervisor) run(ctx context.Context) (*Sweep, error) {
 	}
 	removeLeftovers(s.Out)
 	w := s.currentSweep()
-	w.Unfinished = unfinished
+	w.Unfinished, w.Interrupted = unfinished, s.interrupted
 	return w, err
 }
 
@@ -287,7 +289,9 @@ func (s *supervisor) judgeAll(ctx context.Context, pending []*Entry) (unfinished
 			s.reportRunning(ctx, &quiet, running)
 			continue
 		}
-		running.remove(end.entry)
+		if judged := running.remove(end.entry); end.result == nil && end.err == nil {
+			s.interrupted = append(s.interrupted, judged)
+		}
 		quiet.reset(time.Now())
 		delete(busy, end.entry.host())
 		finished := []finishedServer{end}

@@ -272,6 +272,9 @@ func TestInterruptedSweepKeepsResults(t *testing.T) {
 	if diff := cmp.Diff(map[string]Outcome{"kept": Kept, "hang-1": Pending, "hang-2": Pending}, outcomesOf(w)); diff != "" {
 		t.Errorf("outcomes (-want +got):\n%s", diff)
 	}
+	if len(w.Interrupted) != 2 || w.Unfinished != 2 {
+		t.Errorf("unfinished: %d, interrupted: %v", w.Unfinished, w.Interrupted)
+	}
 	again, err := Read(o.Out)
 	if err != nil {
 		t.Fatal(err)
