@@ -78,6 +78,32 @@ func TestSweepTableInAFile(t *testing.T) {
 	}
 }
 
+// TestEmptyShard checks that a sweep says that its shard is empty, and what would balance the shards.
+func TestEmptyShard(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		names   []string
+		weights map[string]float64
+		want    string
+	}{
+		{[]string{"a", "c", "e"}, nil, ""},
+		{[]string{"b"}, nil, "this shard is empty: the list has fewer servers than shards\n"},
+		{[]string{"b", "d"}, nil, "this shard is empty; --weights FILE, the sweep.json of an earlier sweep, balances the shards\n"},
+		{[]string{"b", "d"}, map[string]float64{"b": 1, "d": 1}, ""},
+	} {
+		var out strings.Builder
+		a := &app{World: World{Out: &out}, secrets: redact.New()}
+		o := &sweep.Options{Shard: sweep.Shard{Index: 1, Count: 2}, Jobs: 1, Out: "one", Weights: c.weights}
+		for _, name := range c.names {
+			o.Whole = append(o.Whole, sweep.Entry{Name: name})
+		}
+		a.printSweepStart(o, "")
+		if _, got, _ := strings.Cut(out.String(), "\n"); got != c.want {
+			t.Errorf("%v: %q in\n%s", c.names, got, out.String())
+		}
+	}
+}
+
 // TestMergedShards checks that a merge says what it merged.
 func TestMergedShards(t *testing.T) {
 	t.Parallel()

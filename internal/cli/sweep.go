@@ -312,7 +312,8 @@ func sweepError(err error) error {
 // printSweepStart prints what the sweep judges. variable is the environment variable that names the
 // shard, or "".
 func (a *app) printSweepStart(o *sweep.Options, variable string) {
-	text := "judging " + countWithNoun(len(o.Shard.Select(o.Whole, o.Weights)), "server", "servers")
+	mine := len(o.Shard.Select(o.Whole, o.Weights))
+	text := "judging " + countWithNoun(mine, "server", "servers")
 	if o.Shard.Count > 1 {
 		text += fmt.Sprintf(" of %d: shard %v", len(o.Whole), o.Shard)
 		if variable != "" {
@@ -320,6 +321,15 @@ func (a *app) printSweepStart(o *sweep.Options, variable string) {
 		}
 	}
 	a.println(text + fmt.Sprintf(" · %d at once · into %s", o.Jobs, a.redactAndEscape(o.Out)))
+	switch {
+	case mine > 0:
+	case len(o.Whole) < o.Shard.Count:
+		a.println("this shard is empty: the list has fewer servers than shards")
+	case len(o.Weights) == 0:
+		a.println("this shard is empty; --weights FILE, the sweep.json of an earlier sweep, balances the shards")
+	default:
+		a.println("this shard is empty")
+	}
 }
 
 // sweepLinePrinter returns a function that prints a line for each server that is judged. For all
@@ -419,7 +429,7 @@ func (a *app) printSweep(w *sweep.Sweep, folder string) {
 	}
 	a.println("")
 	if len(w.Servers) == 0 {
-		a.println("no server of the list is in this shard; --weights FILE, the sweep.json of an earlier sweep, balances the shards")
+		a.println("no server of the list is in this shard")
 	} else {
 		a.println(fmt.Sprintf("%s: %s", countWithNoun(len(w.Servers), "server", "servers"), strings.Join(w.Outcomes(), " · ")))
 	}
