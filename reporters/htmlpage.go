@@ -53,6 +53,14 @@ type pageCount struct {
 	Count int
 }
 
+// Unit returns the label as it follows the number, in the singular for 1.
+func (c pageCount) Unit() string {
+	if c.Count == 1 {
+		return strings.TrimSuffix(c.Label, "s")
+	}
+	return c.Label
+}
+
 // pageTally is the number of requirements with an outcome. Link leads to the findings of these
 // requirements.
 type pageTally struct{ Class, Sign, Text, Link string }
@@ -162,11 +170,21 @@ func (p *page) setTallies(r *verdict.Report) {
 		if n == 0 || o == verdict.NotApplicable {
 			continue
 		}
-		t := pageTally{Class: classOf(o), Sign: signs[o], Text: fmt.Sprintf("%d %s", n, o)}
+		t := pageTally{Class: classOf(o), Sign: signs[o], Text: countOutcome(n, o)}
 		if slices.Contains(p.Options.Outcomes, o.String()) {
 			t.Link = "#?outcome=" + strings.ReplaceAll(o.String(), " ", "+")
 		}
 		p.Tallies = append(p.Tallies, t)
+	}
+}
+
+// countOutcome returns "1 broken" or "2 broken", but "1 warning" or "2 warnings".
+func countOutcome(n int, o verdict.Outcome) string {
+	switch o {
+	case verdict.Note, verdict.Warning, verdict.HarnessError:
+		return countWithNoun(n, o.String())
+	default:
+		return fmt.Sprintf("%d %s", n, o)
 	}
 }
 
@@ -239,7 +257,7 @@ func pageAreaOf(r *verdict.Report, area string) pageArea {
 		var parts []string
 		for _, o := range verdict.Outcomes() {
 			if counts[o] > 0 {
-				parts = append(parts, fmt.Sprintf("%d %s", counts[o], o))
+				parts = append(parts, countOutcome(counts[o], o))
 			}
 		}
 		if total == 0 {
