@@ -65,6 +65,9 @@ const (
 	mostShared = 100
 )
 
+// columns are the columns of the table of servers. index.css has the names of some.
+var columns = []string{"server", "outcome", "broken", "warnings", "says it is", "SDK", "newest revision", "seconds", "problem"}
+
 // writePage writes the page that lists all servers. The page needs no network, and a script
 // only for sorting and filtering. Its Content-Security-Policy allows that script alone.
 func (w *Sweep) writePage(out io.Writer) error {
@@ -75,9 +78,12 @@ func (w *Sweep) writePage(out io.Writer) error {
 	p := pageData{
 		Policy: "default-src 'none'; base-uri 'none'; form-action 'none'; style-src " + digest(indexStyle) + "; script-src " + digest(indexScript),
 		Style:  template.CSS(indexStyle), Script: template.JS(indexScript), //nolint:gosec // both are embedded files
-		Title: fmt.Sprintf("%d MCP servers", len(w.Servers)), Version: visible(w.Version), Counts: strings.Join(w.Outcomes(), " · "),
+		Title: strconv.Itoa(len(w.Servers)) + " MCP servers", Version: visible(w.Version), Counts: strings.Join(w.Outcomes(), " · "),
 	}
-	p.Columns = []string{"server", "outcome", "broken", "warnings", "says it is", "SDK", "newest revision", "seconds", "problem"}
+	p.Columns = columns
+	if len(w.Servers) == 1 {
+		p.Title = "1 MCP server"
+	}
 	if w.Shard != nil {
 		p.Title += ", shard " + w.Shard.String()
 	}

@@ -5,6 +5,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/mcp-conform/mcp-conform/internal/skip"
@@ -12,8 +14,46 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// TestPageInBrowser opens pages of few and of many servers in Chromium, sorts and
-// filters them.
+// TestLabelsOfNarrowTables checks that on a narrow screen, where a row is not a row of a table, the
+// numbers have the names of their columns.
+func TestLabelsOfNarrowTables(t *testing.T) {
+	t.Parallel()
+	for i, name := range columns {
+		label := fmt.Sprintf("#servers td:nth-child(%d)::before { content: %q; }", i+1, name+": ")
+		isPlain := name == "server" || name == "outcome" || name == "problem"
+		if strings.Contains(indexStyle, label) == isPlain {
+			t.Errorf("the style has no %s, or has one for a plain column", label)
+		}
+	}
+	for i, head := range regexp.MustCompile(`<th scope="col">([^<]+)</th>`).FindAllStringSubmatch(indexText, 7) {
+		label := fmt.Sprintf("#findings td:nth-child(%d)::before { content: %q; }", i+1, head[1]+": ")
+		if strings.Contains(indexStyle, label) != (i >= 3 && i <= 5) {
+			t.Errorf("the style has no %s, or has one for a plain column", label)
+		}
+	}
+}
+
+// TestOneServer checks that the page of one server does not speak of several.
+func TestOneServer(t *testing.T) {
+	t.Parallel()
+	for want, names := range map[string][]string{"1 MCP server": {"a"}, "2 MCP servers": {"a", "b"}} {
+		w := &Sweep{}
+		for _, name := range names {
+			w.Servers = append(w.Servers, &Result{Name: name, Outcome: Kept})
+		}
+		w.summarise()
+		var b strings.Builder
+		if err := w.writePage(&b); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(b.String(), "<h1>"+want+"</h1>") {
+			t.Errorf("the page has no heading %q", want)
+		}
+	}
+}
+
+// TestPageInBrowser opens pages of few and of many servers in Chromium, sorts and filters them, and
+// checks that narrow windows show all of them.
 func TestPageInBrowser(t *testing.T) {
 	folder := filepath.FromSlash("../../fixtures/report-readers")
 	if _, err := os.Stat(filepath.Join(folder, "node_modules", ".installed")); err != nil {

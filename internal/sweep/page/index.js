@@ -11,7 +11,7 @@
     const wanted = text.value.toLowerCase(), kind = outcome.value;
     const matching = rows.filter((r) => (kind === "" || r.outcome === kind) && r.text.includes(wanted));
     body.replaceChildren(...matching.slice(0, room).map((r) => r.row));
-    shown.textContent = matching.length + " of " + rows.length + " servers";
+    shown.textContent = matching.length + " of " + rows.length + (rows.length === 1 ? " server" : " servers");
     more.hidden = matching.length <= room;
     more.textContent = "Show " + Math.min(most, matching.length - room) + " more of " + (matching.length - room);
   };
