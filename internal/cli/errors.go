@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/mcp-conform/mcp-conform/internal/engine"
@@ -59,8 +61,19 @@ func (a *app) exitCodeOfError(err error) int {
 }
 
 // errorParts returns the text of an error, advice for the user, and the end of the server's stderr.
-// Advice and stderr may be empty.
+// Advice and stderr may be empty. Of joined errors, it returns the texts on one line, and all advice.
 func errorParts(err error) (text, advice, stderr string) {
+	if all := errorsOf(err); len(all) > 1 {
+		var texts, hints []string
+		for _, one := range all {
+			oneText, hint, output := errorParts(one)
+			texts, stderr = append(texts, oneText), cmp.Or(stderr, output)
+			if hint != "" && !slices.Contains(hints, hint) {
+				hints = append(hints, hint)
+			}
+		}
+		return strings.Join(texts, "; "), strings.Join(hints, "\n"), stderr
+	}
 	text = err.Error()
 	var usage *target.UsageError
 	var unreachable *engine.UnreachableError
@@ -74,13 +87,21 @@ func errorParts(err error) (text, advice, stderr string) {
 	return text, advice, stderr
 }
 
-// fail prints an error for the user, with its advice and the server's stderr, and returns its exit
-// code.
+// fail prints an error for the user, or each of several that are joined, with its advice and the
+// server's stderr, and returns the exit code.
 func (a *app) fail(err error) int {
 	code := a.exitCodeOfError(err)
 	if code == ExitNotJudged && !errors.As(err, new(*engine.NothingJudgedError)) {
 		return a.printFailures(err)
 	}
+	for _, one := range errorsOf(err) {
+		a.printError(one)
+	}
+	return code
+}
+
+// printError prints one error, its advice and the server's stderr.
+func (a *app) printError(err error) {
 	text, advice, stderr := errorParts(err)
 	if stderr != "" {
 		defer func() { a.quoteStderr(stderr) }()
@@ -91,5 +112,4 @@ func (a *app) fail(err error) int {
 			fmt.Fprintf(a.Err, "  %s\n", a.redactAndEscape(line))
 		}
 	}
-	return code
 }

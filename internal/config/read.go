@@ -103,8 +103,8 @@ func Parse(shown string, text []byte) (*File, error) {
 	}
 	r := &reader{shown: shown}
 	top := Keys()
-	if err := r.check(root, &top, ""); err != nil {
-		return nil, err
+	if r.check(root, &top, ""); len(r.errs) > 0 {
+		return nil, target.JoinErrors(r.errs)
 	}
 	return r.buildFile(root)
 }
@@ -136,141 +136,138 @@ func parseDocument(shown string, text []byte) (*yaml.Node, error) {
 	return nil, usageError(where, "this is not YAML: "+what, "correct the file there; values with : or # or { in them need quotes, and indents are spaces")
 }
 
-// A reader checks a file against the table of keys.
-type reader struct{ shown string }
+// A reader checks a file against the table of keys, and collects what is wrong with it.
+type reader struct {
+	shown string
+	errs  []error // of type *target.UsageError
+}
 
 func (r *reader) location(n *yaml.Node) string { return location(r.shown, n) }
 
-// check returns an error if a value is invalid. The argument path is the full
-// name of its key, such as tools.call.
-func (r *reader) check(n *yaml.Node, k *Key, path string) error {
+// complain adds an error at n.
+func (r *reader) complain(n *yaml.Node, what, advice string) {
+	r.errs = append(r.errs, usageError(r.location(n), what, advice))
+}
+
+// check checks a value. The argument path is the full name of its key, such as
+// tools.call.
+func (r *reader) check(n *yaml.Node, k *Key, path string) {
 	if n.Kind == yaml.AliasNode || n.Anchor != "" {
-		return usageError(r.location(n), "anchors (&) and aliases (*) are not supported", "write out their values")
+		r.complain(n, "anchors (&) and aliases (*) are not supported", "write out their values")
+		return
 	}
 	switch k.Kind {
 	case Mapping:
-		return r.checkMapping(n, k, path)
+		r.checkMapping(n, k, path)
 	case Named:
-		return r.eachMember(n, path, func(name string, _, value *yaml.Node) error { return r.check(value, k.Of, joinPath(path, name)) })
+		r.eachMember(n, path, func(name string, _, value *yaml.Node) { r.check(value, k.Of, joinPath(path, name)) })
 	case Scalars:
-		return r.eachMember(n, path, func(name string, _, value *yaml.Node) error {
+		r.eachMember(n, path, func(name string, _, value *yaml.Node) {
 			if value.Kind != yaml.ScalarNode || value.Anchor != "" {
-				return r.wrongValueError(value, joinPath(path, name), "a string", "")
+				r.wrongValue(value, joinPath(path, name), "a string", "")
 			}
-			return nil
 		})
 	case Object:
-		return r.eachMember(n, path, func(name string, _, value *yaml.Node) error { return r.checkAnything(value, joinPath(path, name), 0) })
+		r.eachMember(n, path, func(name string, _, value *yaml.Node) { r.checkAnything(value, joinPath(path, name), 0) })
 	case Several:
 		if n.Kind != yaml.SequenceNode {
-			return r.check(n, k.Of, path)
+			r.check(n, k.Of, path)
+			return
 		}
-		return r.eachElement(n, path, func(e *yaml.Node) error { return r.check(e, k.Of, path) })
+		r.eachElement(n, path, func(e *yaml.Node) { r.check(e, k.Of, path) })
 	case Texts:
 		if n.Kind != yaml.SequenceNode {
-			return r.checkText(n, k, path, "a string, or a list of strings")
+			r.checkText(n, k, path, "a string, or a list of strings")
+			return
 		}
-		return r.eachElement(n, path, func(e *yaml.Node) error { return r.checkText(e, k, path, "a string") })
+		r.eachElement(n, path, func(e *yaml.Node) { r.checkText(e, k, path, "a string") })
 	default:
-		return r.checkScalar(n, k, path)
+		r.checkScalar(n, k, path)
 	}
 }
 
 // checkMapping checks a mapping with a fixed set of keys.
-func (r *reader) checkMapping(n *yaml.Node, k *Key, path string) error {
+func (r *reader) checkMapping(n *yaml.Node, k *Key, path string) {
 	have := map[string]bool{}
-	err := r.eachMember(n, path, func(name string, key, value *yaml.Node) error {
+	isMapping := r.eachMember(n, path, func(name string, key, value *yaml.Node) {
 		known := k.keyNamed(name)
 		if known == nil {
-			return r.unknownKeyError(key, k, path)
+			r.unknownKey(key, k, path)
+			return
 		}
 		have[name] = true
-		return r.check(value, known, joinPath(path, name))
+		r.check(value, known, joinPath(path, name))
 	})
-	if err != nil {
-		return err
-	}
 	for i := range k.Keys {
-		if known := &k.Keys[i]; known.Must && !have[known.Name] {
-			return usageError(r.location(n), quote(path)+" has no "+quote(known.Name), "add "+known.Name+": …")
+		if known := &k.Keys[i]; isMapping && known.Must && !have[known.Name] {
+			r.complain(n, quote(path)+" has no "+quote(known.Name), "add "+known.Name+": …")
 		}
 	}
-	return nil
 }
 
 // eachMember calls the function each with every member of a mapping. A duplicate name is an error,
-// as is an anchor, an alias or a merge.
-func (r *reader) eachMember(n *yaml.Node, path string, each func(name string, key, value *yaml.Node) error) error {
+// as is an anchor, an alias or a merge. It reports whether n is a mapping.
+func (r *reader) eachMember(n *yaml.Node, path string, each func(name string, key, value *yaml.Node)) bool {
 	if n.Kind != yaml.MappingNode {
-		return r.wrongValueError(n, path, "a mapping", "write its keys below it, each as name: value")
+		r.wrongValue(n, path, "a mapping", "write its keys below it, each as name: value")
+		return false
 	}
 	seen := map[string]*yaml.Node{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
 		switch {
 		case key.Kind == yaml.AliasNode || key.Anchor != "" || key.Kind == yaml.ScalarNode && key.ShortTag() == "!!merge":
-			return usageError(r.location(key), "anchors (&), aliases (*) and merges (<<) are not supported", "write out their values")
+			r.complain(key, "anchors (&), aliases (*) and merges (<<) are not supported", "write out their values")
 		case key.Kind != yaml.ScalarNode:
-			return usageError(r.location(key), "a key is "+kindOf(key)+", but must be a string", "put quotes around it")
+			r.complain(key, "a key is "+kindOf(key)+", but must be a string", "put quotes around it")
 		case seen[key.Value] != nil:
-			return usageError(r.location(key), quote(joinPath(path, key.Value))+" is given twice", fmt.Sprintf("remove it here, or in line %d", seen[key.Value].Line))
-		}
-		seen[key.Value] = key
-		if err := each(key.Value, key, value); err != nil {
-			return err
+			r.complain(key, quote(joinPath(path, key.Value))+" is given twice", fmt.Sprintf("remove it here, or in line %d", seen[key.Value].Line))
+		default:
+			seen[key.Value] = key
+			each(key.Value, key, value)
 		}
 	}
-	return nil
+	return true
 }
 
 // eachElement calls the function each with every element of a list. A list in a list is an error,
 // as is an anchor or an alias.
-func (r *reader) eachElement(n *yaml.Node, path string, each func(*yaml.Node) error) error {
-	if len(n.Content) == 0 {
-		return nil
-	}
+func (r *reader) eachElement(n *yaml.Node, path string, each func(*yaml.Node)) {
 	for _, e := range n.Content {
-		if e.Kind == yaml.AliasNode || e.Anchor != "" {
-			return usageError(r.location(e), "anchors (&) and aliases (*) are not supported", "write out their values")
-		}
-		if e.Kind == yaml.SequenceNode {
-			return r.wrongValueError(e, path, "no list in a list", "")
-		}
-		if err := each(e); err != nil {
-			return err
+		switch {
+		case e.Kind == yaml.AliasNode || e.Anchor != "":
+			r.complain(e, "anchors (&) and aliases (*) are not supported", "write out their values")
+		case e.Kind == yaml.SequenceNode:
+			r.wrongValue(e, path, "no list in a list", "")
+		default:
+			each(e)
 		}
 	}
-	return nil
 }
 
 // checkAnything checks a value of any kind, which is sent as JSON.
-func (r *reader) checkAnything(n *yaml.Node, path string, depth int) error {
+func (r *reader) checkAnything(n *yaml.Node, path string, depth int) {
 	switch {
 	case depth > maxDepth:
-		return usageError(r.location(n), fmt.Sprintf("%s is nested deeper than %d levels", quote(path), maxDepth), "make it flatter")
+		r.complain(n, fmt.Sprintf("%s is nested deeper than %d levels", quote(path), maxDepth), "make it flatter")
 	case n.Kind == yaml.AliasNode || n.Anchor != "":
-		return usageError(r.location(n), "anchors (&) and aliases (*) are not supported", "write out their values")
+		r.complain(n, "anchors (&) and aliases (*) are not supported", "write out their values")
 	case n.Kind == yaml.MappingNode:
-		return r.eachMember(n, path, func(name string, _, value *yaml.Node) error {
-			return r.checkAnything(value, joinPath(path, name), depth+1)
-		})
+		r.eachMember(n, path, func(name string, _, value *yaml.Node) { r.checkAnything(value, joinPath(path, name), depth+1) })
 	case n.Kind == yaml.SequenceNode:
 		for _, e := range n.Content {
-			if err := r.checkAnything(e, path, depth+1); err != nil {
-				return err
-			}
+			r.checkAnything(e, path, depth+1)
 		}
-		return nil
+	default:
+		if _, err := scalarValue(n); err != nil {
+			r.complain(n, quote(path)+" is "+quote(n.Value)+", which "+err.Error(), "put quotes around it if a string is meant")
+		}
 	}
-	if _, err := scalarValue(n); err != nil {
-		return usageError(r.location(n), quote(path)+" is "+quote(n.Value)+", which "+err.Error(), "put quotes around it if a string is meant")
-	}
-	return nil
 }
 
-// unknownKeyError returns the error for an unknown key. Its advice suggests the key that was
-// probably meant, or lists the keys.
-func (r *reader) unknownKeyError(key *yaml.Node, k *Key, path string) error {
+// unknownKey complains about an unknown key. Its advice suggests the key that was probably meant, or
+// lists the keys.
+func (r *reader) unknownKey(key *yaml.Node, k *Key, path string) {
 	var known []string
 	for i := range k.Keys {
 		known = append(known, k.Keys[i].Name)
@@ -287,7 +284,7 @@ func (r *reader) unknownKeyError(key *yaml.Node, k *Key, path string) error {
 	} else if key.Value == "mcpServers" || key.Value == "servers" {
 		advice = "this looks like a client's configuration, which is a JSON file: use --config FILE.json --server NAME"
 	}
-	return usageError(r.location(key), place+quote(key.Value), advice)
+	r.complain(key, place+quote(key.Value), advice)
 }
 
 // uniqueKeyPath returns the path of the only key with that name in the table, or "" if there is
@@ -320,14 +317,14 @@ func (k *Key) keyNamed(name string) *Key {
 	return nil
 }
 
-// wrongValueError returns the error for a value of the wrong kind. want describes the right kind.
-func (r *reader) wrongValueError(n *yaml.Node, path, want, advice string) error {
+// wrongValue complains about a value of the wrong kind. want describes the right kind.
+func (r *reader) wrongValue(n *yaml.Node, path, want, advice string) {
 	if path == "" {
 		path = "the file"
 	} else {
 		path = quote(path)
 	}
-	return usageError(r.location(n), path+" is "+kindOf(n)+", but should be "+want, advice)
+	r.complain(n, path+" is "+kindOf(n)+", but should be "+want, advice)
 }
 
 func joinPath(path, name string) string {

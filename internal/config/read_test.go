@@ -230,6 +230,42 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// TestSeveralErrors checks that all mistakes of a file are reported at once, in their order.
+func TestSeveralErrors(t *testing.T) {
+	const text = "timeout: 10\njobs: many\ntools: {cal: all, never: [[a], 5]}\njobs: 2\nfixtures: {slow: {}}\nprofiles: core\nout: &x a"
+	lines := func(text string) (out []string) {
+		_, err := Parse("f.yaml", []byte(text))
+		joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // the errors are those at the top
+		if !ok {
+			t.Fatalf("the error is %v", err)
+		}
+		for _, one := range joined.Unwrap() {
+			if !errors.As(one, new(*target.UsageError)) {
+				t.Errorf("an error is %#v", one)
+			}
+			line, _, _ := strings.Cut(one.Error(), "\n")
+			out = append(out, line)
+		}
+		return out
+	}
+	want := []string{
+		`f.yaml:1:10: "timeout" is 10, but should be a duration`,
+		`f.yaml:2:7: "jobs" is the string "many", but should be a whole number from 1 on`,
+		`f.yaml:3:9: "tools" has no key "cal"`,
+		`f.yaml:3:27: "tools.never" is a list, but should be no list in a list`,
+		`f.yaml:3:32: "tools.never" is 5, but should be a string`,
+		`f.yaml:4:1: "jobs" is given twice`,
+		`f.yaml:5:18: "fixtures.slow" has no "tool"`,
+		`f.yaml:7:6: anchors (&) and aliases (*) are not supported`,
+	}
+	if diff := cmp.Diff(want, lines(text)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got := lines(strings.Repeat("jobs: no\n", 30)); len(got) != 11 || got[10] != "20 more errors like these" {
+		t.Errorf("of many mistakes: %q", got)
+	}
+}
+
 // TestBomb checks that an alias bomb is rejected before it is expanded.
 func TestBomb(t *testing.T) {
 	text := "tools:\n  arguments:\n    t:\n      a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n"

@@ -14,7 +14,7 @@ import (
 )
 
 // checkScalar checks the value of a key that takes neither a mapping nor a list.
-func (r *reader) checkScalar(n *yaml.Node, k *Key, path string) error {
+func (r *reader) checkScalar(n *yaml.Node, k *Key, path string) {
 	switch k.Kind {
 	case Choice:
 		if n.Kind != yaml.ScalarNode || !slices.Contains(k.Values, n.Value) {
@@ -22,7 +22,7 @@ func (r *reader) checkScalar(n *yaml.Node, k *Key, path string) error {
 			if near := spelling.Nearest(n.Value, k.Values); near != "" {
 				advice = "did you mean " + quote(near) + "?"
 			}
-			return r.wrongValueError(n, path, "one of "+strings.Join(k.Values, ", "), advice)
+			r.wrongValue(n, path, "one of "+strings.Join(k.Values, ", "), advice)
 		}
 	case Duration:
 		d, err := time.ParseDuration(n.Value)
@@ -32,47 +32,41 @@ func (r *reader) checkScalar(n *yaml.Node, k *Key, path string) error {
 			if number, err := strconv.ParseFloat(n.Value, 64); n.Kind == yaml.ScalarNode && err == nil && number > 0 {
 				advice = "write its unit after it, as " + n.Value + "s"
 			}
-			return r.wrongValueError(n, path, "a duration", advice)
+			r.wrongValue(n, path, "a duration", advice)
 		case d <= 0:
-			return r.wrongValueError(n, path, "a duration above zero", "write one, such as 10s")
+			r.wrongValue(n, path, "a duration above zero", "write one, such as 10s")
 		}
 	case Number:
 		if i, err := strconv.Atoi(n.Value); n.Kind != yaml.ScalarNode || n.ShortTag() != "!!int" || err != nil || i < 1 {
-			return r.wrongValueError(n, path, "a whole number from 1 on", "")
+			r.wrongValue(n, path, "a whole number from 1 on", "")
 		}
 	case Switch:
 		if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!bool" || n.Value != "true" && n.Value != "false" {
-			return r.wrongValueError(n, path, "true or false", "")
+			r.wrongValue(n, path, "true or false", "")
 		}
 	default:
-		return r.checkText(n, k, path, "a string")
+		r.checkText(n, k, path, "a string")
 	}
-	return nil
 }
 
 // checkText checks a string, which may not be blank. Dates count as strings, because revisions look
 // like dates. A log level must be one of k.Values.
-func (r *reader) checkText(n *yaml.Node, k *Key, path, want string) error {
-	if n.Kind != yaml.ScalarNode {
-		return r.wrongValueError(n, path, want, "")
+func (r *reader) checkText(n *yaml.Node, k *Key, path, want string) {
+	tag := n.ShortTag()
+	switch {
+	case n.Kind != yaml.ScalarNode:
+		r.wrongValue(n, path, want, "")
+	case tag == "!!null":
+		r.wrongValue(n, path, want, "write it after the colon, or remove the key")
+	case tag != "!!str" && tag != "!!timestamp":
+		r.wrongValue(n, path, want, "put quotes around it: \""+n.Value+"\"")
+	case strings.TrimSpace(n.Value) == "":
+		r.complain(n, quote(path)+" is an empty text", "write something, or remove it")
+	case strings.ContainsRune(n.Value, 0):
+		r.complain(n, quote(path)+" contains a null character", "remove it")
+	case k.Name == "levels" && !slices.Contains(k.Values, n.Value):
+		r.wrongValue(n, path, "one of "+strings.Join(k.Values, ", "), "")
 	}
-	switch n.ShortTag() {
-	case "!!str", "!!timestamp":
-	case "!!null":
-		return r.wrongValueError(n, path, want, "write it after the colon, or remove the key")
-	default:
-		return r.wrongValueError(n, path, want, "put quotes around it: \""+n.Value+"\"")
-	}
-	if strings.TrimSpace(n.Value) == "" {
-		return usageError(r.location(n), quote(path)+" is an empty text", "write something, or remove it")
-	}
-	if strings.ContainsRune(n.Value, 0) {
-		return usageError(r.location(n), quote(path)+" contains a null character", "remove it")
-	}
-	if k.Name == "levels" && !slices.Contains(k.Values, n.Value) {
-		return r.wrongValueError(n, path, "one of "+strings.Join(k.Values, ", "), "")
-	}
-	return nil
 }
 
 var (

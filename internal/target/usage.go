@@ -2,8 +2,10 @@ package target
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -25,6 +27,22 @@ func (e *UsageError) Error() string {
 		text += "\n" + e.Advice
 	}
 	return text
+}
+
+// maxJoined is the number of errors that JoinErrors keeps.
+const maxJoined = 10
+
+// JoinErrors returns an error that joins the errors, as errors.Join does, but only the first few of
+// many: the last one then says how many it left out. The only error is returned as it is.
+func JoinErrors(errs []error) error {
+	switch n := len(errs); {
+	case n == 1:
+		return errs[0]
+	case n <= maxJoined:
+		return errors.Join(errs...)
+	default:
+		return errors.Join(append(slices.Clone(errs[:maxJoined]), &UsageError{What: fmt.Sprintf("%d more errors like these", n-maxJoined)})...)
+	}
 }
 
 func newUsageError(where, what string, advice ...string) *UsageError {
