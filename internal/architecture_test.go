@@ -145,7 +145,7 @@ var layers = []struct {
 	{"internal/officialsuite/sidebyside", []string{"internal/officialsuite"}},
 	// What judges many servers runs this program again for each.
 	{"internal/sweep", []string{
-		"internal/sdk", "internal/spec", "internal/target", "internal/transport", "internal/transport/stdio", "internal/verdict", "reporters",
+		"internal/config", "internal/sdk", "internal/spec", "internal/target", "internal/transport", "internal/transport/stdio", "internal/verdict", "reporters",
 	}},
 	// An MCP server that runs this program again.
 	{"internal/agent", []string{"internal/spec", "internal/verdict", "reporters"}},

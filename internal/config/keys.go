@@ -18,6 +18,7 @@ const (
 	Number        // an integer of at least 1
 	Switch        // true or false
 	Texts         // a list of strings, or a single string
+	List          // a list of strings; only in an entry of a list of servers
 	Scalars       // a mapping from any names to strings, numbers, true, false or no value, all kept as written
 	Object        // a mapping from any names to any values
 	Mapping       // a mapping with Keys
@@ -25,8 +26,8 @@ const (
 	Several       // a list of values as Of describes them, or a single one
 )
 
-// A Key is one key of the file. The reader, the JSON Schema and the documentation page all use the
-// table of keys.
+// A Key is one key of the file, or of an entry of a list of servers (see CheckEntry). The reader, the
+// JSON Schema and the documentation page all use the table of keys.
 type Key struct {
 	Name  string
 	About string // one sentence

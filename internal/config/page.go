@@ -116,6 +116,8 @@ func (k *Key) describeValues() string {
 		return "true or false"
 	case Texts:
 		return "a string or a list of strings"
+	case List:
+		return "a list of strings"
 	case Scalars:
 		return "a mapping of names to values"
 	case Object:

@@ -126,6 +126,12 @@ func parseDocument(shown string, text []byte) (*yaml.Node, error) {
 			return nil, usageError(location(shown, &second), "the file has a second YAML document", "remove the line --- and everything after it")
 		}
 	}
+	return nil, SyntaxError(shown, err)
+}
+
+// SyntaxError returns the error for a file that is not YAML. The argument err is that of the YAML
+// decoder.
+func SyntaxError(shown string, err error) error {
 	what := strings.TrimPrefix(err.Error(), "yaml: ")
 	where := shown
 	if rest, ok := strings.CutPrefix(what, "line "); ok {
@@ -133,27 +139,58 @@ func parseDocument(shown string, text []byte) (*yaml.Node, error) {
 			where, what = shown+":"+line, says
 		}
 	}
-	return nil, usageError(where, "this is not YAML: "+what, "correct the file there; values with : or # or { in them need quotes, and indents are spaces")
+	return usageError(where, "this is not YAML: "+what, "correct the file there; values with : or # or { in them need quotes, and indents are spaces")
 }
 
 // A reader checks a file against the table of keys, and collects what is wrong with it.
 type reader struct {
 	shown string
 	errs  []error // of type *target.UsageError
+	// isEntry is set for an entry of a list of servers. prefix begins what is wrong with it.
+	isEntry bool
+	prefix  string
+}
+
+// CheckEntry checks an entry of a list of servers against the mapping k, and returns an error of type
+// *target.UsageError for each mistake. Other than in mcp-conform.yaml, an alias can be a value,
+// scalars are strings as written, and a key without a value counts as missing. The argument shown is
+// the path of the list as shown to the user, and name that of the server; it may be "".
+func CheckEntry(n *yaml.Node, k *Key, shown, name string) []error {
+	r := &reader{shown: shown, isEntry: true}
+	if name != "" {
+		r.prefix = "server " + quote(name) + ": "
+	}
+	r.checkMapping(n, k, "")
+	return r.errs
 }
 
 func (r *reader) location(n *yaml.Node) string { return location(r.shown, n) }
 
 // complain adds an error at n.
 func (r *reader) complain(n *yaml.Node, what, advice string) {
-	r.errs = append(r.errs, usageError(r.location(n), what, advice))
+	r.errs = append(r.errs, usageError(r.location(n), r.prefix+what, advice))
+}
+
+// plainValue returns the value of a node, which in an entry of a list of servers may be an alias. It
+// returns nil, and complains, if the file must have no anchors and aliases.
+func (r *reader) plainValue(n *yaml.Node) *yaml.Node {
+	switch {
+	case !r.isEntry && (n.Kind == yaml.AliasNode || n.Anchor != ""):
+		r.complain(n, "anchors (&) and aliases (*) are not supported", "write out their values")
+		return nil
+	case n.Kind == yaml.AliasNode:
+		value := *n.Alias
+		value.Line, value.Column = n.Line, n.Column // errors name the place where it is used
+		return &value
+	default:
+		return n
+	}
 }
 
 // check checks a value. The argument path is the full name of its key, such as
 // tools.call.
 func (r *reader) check(n *yaml.Node, k *Key, path string) {
-	if n.Kind == yaml.AliasNode || n.Anchor != "" {
-		r.complain(n, "anchors (&) and aliases (*) are not supported", "write out their values")
+	if n = r.plainValue(n); n == nil || r.isEntry && n.ShortTag() == "!!null" {
 		return
 	}
 	switch k.Kind {
@@ -181,9 +218,24 @@ func (r *reader) check(n *yaml.Node, k *Key, path string) {
 			return
 		}
 		r.eachElement(n, path, func(e *yaml.Node) { r.checkText(e, k, path, "a string") })
+	case List:
+		if n.Kind != yaml.SequenceNode {
+			r.wrongValue(n, path, "a list", k.listAdvice(n))
+			return
+		}
+		r.eachElement(n, path, func(e *yaml.Node) { r.checkText(e, k, path, "a list of strings") })
 	default:
 		r.checkScalar(n, k, path)
 	}
+}
+
+// listAdvice returns how to write a value that is not a list as one.
+func (k *Key) listAdvice(n *yaml.Node) string {
+	words := strings.Fields(n.Value)
+	if n.Kind != yaml.ScalarNode || len(words) == 0 || strings.ContainsAny(n.Value, `"'\`) {
+		return "write it as in " + k.Name + ": " + k.Example
+	}
+	return "write " + k.Name + ": " + wordList(words)
 }
 
 // checkMapping checks a mapping with a fixed set of keys.
@@ -216,7 +268,9 @@ func (r *reader) eachMember(n *yaml.Node, path string, each func(name string, ke
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
 		switch {
-		case key.Kind == yaml.AliasNode || key.Anchor != "" || key.Kind == yaml.ScalarNode && key.ShortTag() == "!!merge":
+		case r.isEntry && key.ShortTag() == "!!merge":
+			r.complain(key, "merges (<<) are not supported", "write the keys out in each entry; an alias may stand for a value, as in env: *name")
+		case !r.isEntry && (key.Kind == yaml.AliasNode || key.Anchor != "" || key.ShortTag() == "!!merge"):
 			r.complain(key, "anchors (&), aliases (*) and merges (<<) are not supported", "write out their values")
 		case key.Kind != yaml.ScalarNode:
 			r.complain(key, "a key is "+kindOf(key)+", but must be a string", "put quotes around it")
@@ -234,9 +288,8 @@ func (r *reader) eachMember(n *yaml.Node, path string, each func(name string, ke
 // as is an anchor or an alias.
 func (r *reader) eachElement(n *yaml.Node, path string, each func(*yaml.Node)) {
 	for _, e := range n.Content {
-		switch {
-		case e.Kind == yaml.AliasNode || e.Anchor != "":
-			r.complain(e, "anchors (&) and aliases (*) are not supported", "write out their values")
+		switch e = r.plainValue(e); {
+		case e == nil:
 		case e.Kind == yaml.SequenceNode:
 			r.wrongValue(e, path, "no list in a list", "")
 		default:
@@ -273,13 +326,16 @@ func (r *reader) unknownKey(key *yaml.Node, k *Key, path string) {
 		known = append(known, k.Keys[i].Name)
 	}
 	place := "the file has no key "
-	if path != "" {
+	switch {
+	case r.isEntry:
+		place = "unknown key "
+	case path != "":
 		place = quote(path) + " has no key "
 	}
 	advice := "it has " + strings.Join(known, ", ")
 	if n := spelling.Nearest(key.Value, known); n != "" {
 		advice = "did you mean " + quote(n) + "?"
-	} else if elsewhere := uniqueKeyPath(key.Value); elsewhere != "" {
+	} else if elsewhere := uniqueKeyPath(key.Value); elsewhere != "" && !r.isEntry {
 		advice = "did you mean " + elsewhere + "?"
 	} else if key.Value == "mcpServers" || key.Value == "servers" {
 		advice = "this looks like a client's configuration, which is a JSON file: use --config FILE.json --server NAME"

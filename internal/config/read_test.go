@@ -235,7 +235,7 @@ func TestSeveralErrors(t *testing.T) {
 	const text = "timeout: 10\njobs: many\ntools: {cal: all, never: [[a], 5]}\njobs: 2\nfixtures: {slow: {}}\nprofiles: core\nout: &x a"
 	lines := func(text string) (out []string) {
 		_, err := Parse("f.yaml", []byte(text))
-		joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // the errors are those at the top
+		joined, ok := err.(interface{ Unwrap() []error })
 		if !ok {
 			t.Fatalf("the error is %v", err)
 		}

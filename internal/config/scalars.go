@@ -54,8 +54,11 @@ func (r *reader) checkScalar(n *yaml.Node, k *Key, path string) {
 func (r *reader) checkText(n *yaml.Node, k *Key, path, want string) {
 	tag := n.ShortTag()
 	switch {
+	case n.Kind != yaml.ScalarNode && k.Example != "":
+		r.wrongValue(n, path, want, "write it as in "+k.Name+": "+k.Example)
 	case n.Kind != yaml.ScalarNode:
 		r.wrongValue(n, path, want, "")
+	case r.isEntry: // as written
 	case tag == "!!null":
 		r.wrongValue(n, path, want, "write it after the colon, or remove the key")
 	case tag != "!!str" && tag != "!!timestamp":

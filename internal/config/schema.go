@@ -46,6 +46,8 @@ func (k *Key) schema() object2020 {
 		s = object2020{"type": "boolean"}
 	case Texts:
 		s = object2020{"anyOf": []any{text, object2020{"type": "array", "items": text}}}
+	case List:
+		s = object2020{"type": "array", "items": text}
 	case Scalars:
 		s = object2020{"type": "object", "additionalProperties": object2020{"type": []string{"string", "number", "boolean", "null"}}}
 	case Object:

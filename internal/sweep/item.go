@@ -3,7 +3,6 @@ package sweep
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -12,8 +11,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/mcp-conform/mcp-conform/internal/config"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
-	"github.com/mcp-conform/mcp-conform/internal/spelling"
 	"github.com/mcp-conform/mcp-conform/internal/target"
 )
 
@@ -43,91 +42,106 @@ type item struct {
 	MaxTime   string     `yaml:"max-time"`
 }
 
-// itemKeys are the keys of an item.
-var itemKeys = []string{"name", "command", "url", "start", "transport", "cwd", "revision", "profile", "env", "max-time"}
+// itemTable has the keys of an item.
+var itemTable = config.Key{Kind: config.Mapping, Keys: []config.Key{
+	{Name: "name", Kind: config.Text, Example: "weather"},
+	{Name: "command", Kind: config.List, Example: "[node, server.js]"},
+	{Name: "url", Kind: config.Text, Example: "https://example.com/mcp"},
+	{Name: "start", Kind: config.Text, Example: "npm start"},
+	{Name: "transport", Kind: config.Choice, Values: []string{"auto", "http", "sse"}},
+	{Name: "cwd", Kind: config.Text, Example: "."},
+	{Name: "revision", Kind: config.Texts, Example: "2025-11-25"},
+	{Name: "profile", Kind: config.Texts, Example: "[core@1, tools@1]"},
+	{Name: "env", Kind: config.Texts, Example: "[API_KEY, LEVEL=info]"},
+	{Name: "max-time", Kind: config.Duration, Example: "5m"},
+}}
 
-// readEntry reads an entry in mcp-conform's own format.
-func (l *listReader) readEntry(n *yaml.Node) (*Entry, error) {
-	if n.Kind != yaml.MappingNode {
-		return nil, l.errorAt(n, "", "an entry of the list is not a mapping", listAdvice)
+// itemKeys returns the names of the keys of an item.
+func itemKeys() []string {
+	var out []string
+	for i := range itemTable.Keys {
+		out = append(out, itemTable.Keys[i].Name)
 	}
-	name := ""
-	if named := member(n, "name"); named != nil {
+	return out
+}
+
+// readEntry reads an entry in mcp-conform's own format. If something is wrong with it, the result has
+// only its name and place, or is nil if it has no name.
+func (l *listReader) readEntry(n *yaml.Node) *Entry {
+	if n.Kind != yaml.MappingNode {
+		l.complain(n, "", "an entry of the list is not a mapping", listAdvice)
+		return nil
+	}
+	before, name := len(l.errs), ""
+	if named := member(n, "name"); named != nil && named.Kind == yaml.ScalarNode {
 		name = named.Value
 	}
-	for i := 0; i < len(n.Content); i += 2 {
-		if key := n.Content[i]; !slices.Contains(itemKeys, key.Value) {
-			if key.Tag == "!!merge" {
-				return nil, l.errorAt(key, name, "the merge key << can't be used", "write the keys out in each entry; an alias may stand for a value, as in env: *name")
-			}
-			advice := "known: " + strings.Join(itemKeys, ", ")
-			if near := spelling.Nearest(key.Value, itemKeys); near != "" {
-				advice = "did you mean " + near + "?"
-			}
-			return nil, l.errorAt(key, name, fmt.Sprintf("unknown key %q", key.Value), advice)
-		}
-	}
+	l.errs = append(l.errs, config.CheckEntry(n, &itemTable, l.path, name)...)
 	var it item
-	if err := n.Decode(&it); err != nil {
-		what := strings.TrimPrefix(err.Error(), "yaml: ")
-		if types := (*yaml.TypeError)(nil); errors.As(err, &types) {
-			what = strings.Join(types.Errors, "; ")
+	var text []byte
+	if len(l.errs) == before {
+		err := n.Decode(&it)
+		if err == nil {
+			text, err = json.Marshal(it)
 		}
-		return nil, l.errorAt(n, name, what, "command is a list, such as [node, server.js]; revision, profile and env are a string or a list")
+		if err != nil {
+			l.complain(n, name, plainDecodeError(err), "")
+		}
 	}
-	text, err := json.Marshal(it)
-	if err != nil {
-		return nil, l.errorAt(n, name, err.Error(), "")
+	e := &Entry{Name: name, Env: it.Env, text: text, place: l.place(n)}
+	if len(l.errs) == before {
+		l.fillEntry(e, &it, n)
 	}
-	e := &Entry{Name: it.Name, Env: it.Env, text: text}
-	return e, l.fillEntry(e, &it, n)
+	switch {
+	case len(l.errs) == before:
+		return e
+	case name == "":
+		return nil
+	default:
+		return &Entry{Name: name, place: e.place}
+	}
 }
 
 // fillEntry checks an item, and sets the fields of the entry from it.
-func (l *listReader) fillEntry(e *Entry, it *item, n *yaml.Node) error {
-	wrong := func(advice, format string, args ...any) error {
-		return l.errorAt(n, it.Name, fmt.Sprintf(format, args...), advice)
-	}
+func (l *listReader) fillEntry(e *Entry, it *item, n *yaml.Node) {
+	wrong := func(advice, format string, args ...any) { l.complain(n, it.Name, fmt.Sprintf(format, args...), advice) }
 	switch {
 	case it.Name == "":
-		return wrong("add a name; it is used for a folder and a row of the table", "a server has no name")
+		wrong("add a name; it is used for a folder and a row of the table", "a server has no name")
 	case (len(it.Command) == 0) == (it.URL == ""):
-		return wrong("give it a command that starts it, or the url at which it listens", "it needs either a command or a url")
+		wrong("give it a command that starts it, or the url at which it listens", "it needs either a command or a url")
 	case it.URL == "" && it.Start != "":
-		return wrong("add the url at which the server listens once it is started", "start is given, but no url")
+		wrong("add the url at which the server listens once it is started", "start is given, but no url")
 	case it.URL != "" && it.Start == "" && (it.Cwd != "" || len(it.Env) > 0):
-		return wrong("leave them out, or add start", "cwd or env is given, but nothing is started")
+		wrong("leave them out, or add start", "cwd or env is given, but nothing is started")
 	case it.URL != "" && !isWebURL(it.URL):
-		return wrong("write it as https://example.com/mcp", "url %q is not a URL that begins with http:// or https://", it.URL)
-	case it.Transport != "" && !slices.Contains([]string{"auto", "http", "sse"}, it.Transport):
-		return wrong("known: auto, http, sse", "there is no transport %q", it.Transport)
+		wrong("write it as https://example.com/mcp", "url %q is not a URL that begins with http:// or https://", it.URL)
 	case it.URL == "" && it.Transport != "":
-		return wrong("leave transport out: a command is reached over stdio", "transport is given, but no url")
+		wrong("leave transport out: a command is reached over stdio", "transport is given, but no url")
 	}
 	for _, name := range it.Revision {
 		if _, err := spec.ParseRevision(name); err != nil {
-			return wrong("", "%v", err)
+			wrong("", "%v", err)
 		}
 		e.Flags = append(e.Flags, "--revision", name)
 	}
 	for _, name := range it.Profile {
 		if !slices.ContainsFunc(spec.Profiles(), func(p *spec.Profile) bool { return p.Name == name }) {
-			return wrong("mcp-conform list --profiles lists them", "there is no profile %q", name)
+			wrong("mcp-conform list --profiles lists them", "there is no profile %q", name)
 		}
 		e.Flags = append(e.Flags, "--profile", name)
 	}
-	if it.MaxTime != "" {
-		d, err := time.ParseDuration(it.MaxTime)
-		if err != nil || d <= 0 {
-			return wrong("write for example max-time: 5m", "max-time %q is not a duration", it.MaxTime)
-		}
-		e.MaxTime = d
-	}
+	e.MaxTime, _ = time.ParseDuration(it.MaxTime) // it was checked; 0 if there is none
 	for _, variable := range it.Env {
 		if name, _, _ := strings.Cut(variable, "="); strings.TrimSpace(name) == "" {
-			return wrong("write for example env: [API_KEY]", "env %q names no variable", variable)
+			wrong("write for example env: [API_KEY]", "env %q names no variable", variable)
 		}
 	}
+	l.setCommand(e, it)
+}
+
+// setCommand sets how the server of an item is started or reached.
+func (l *listReader) setCommand(e *Entry, it *item) {
 	if it.Cwd != "" {
 		if !filepath.IsAbs(it.Cwd) {
 			it.Cwd = filepath.Join(l.dir, it.Cwd)
@@ -144,14 +158,16 @@ func (l *listReader) fillEntry(e *Entry, it *item, n *yaml.Node) error {
 		} else {
 			e.URL = it.URL
 		}
-		return nil
+		return
 	}
 	argv := slices.Clone(it.Command)
+	if len(argv) == 0 {
+		return // an error
+	}
 	if strings.ContainsAny(argv[0], `/\`) && !filepath.IsAbs(argv[0]) {
 		argv[0] = filepath.Join(l.dir, argv[0])
 	}
 	e.Args = append([]string{"--"}, argv...)
-	return nil
 }
 
 // hintCwd returns a hint if the command of an entry without cwd names a file next to the list.

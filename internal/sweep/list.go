@@ -2,6 +2,7 @@ package sweep
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,6 +17,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/mcp-conform/mcp-conform/internal/config"
+	"github.com/mcp-conform/mcp-conform/internal/lazyregexp"
 	"github.com/mcp-conform/mcp-conform/internal/spelling"
 	"github.com/mcp-conform/mcp-conform/internal/target"
 )
@@ -37,7 +40,8 @@ type Entry struct {
 	// Unusable is the reason why the server can't be started or reached; "" if it can.
 	Unusable string
 
-	text []byte // the entry as written in the list
+	text  []byte // the entry as written in the list
+	place string // where it is written: the list, with the line and the column if they are known
 	// listDir is the folder of the list if the entry has no cwd; "" if it has one, or if the entry is
 	// not in mcp-conform's own format.
 	listDir string
@@ -78,51 +82,59 @@ const maxList = 256 << 20
 const listAdvice = "a list looks like\n  servers:\n    - name: weather\n      command: [npx, -y, weather-mcp@1.2.0]\n    - name: search\n      url: https://example.com/mcp"
 
 // ReadLists reads lists of servers. It accepts lists in mcp-conform's own format, clients'
-// configuration files, and the MCP registry's server.json and pages of servers. Its errors are of
-// type *target.UsageError, and name the file and the entry.
+// configuration files, and the MCP registry's server.json and pages of servers. Its error joins one
+// of type *target.UsageError for each mistake, which names the file and the entry.
 func ReadLists(paths ...string) ([]Entry, error) {
 	var all []Entry
+	var errs []error
 	for _, path := range paths {
-		entries, err := readList(path)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, entries...)
+		entries, wrong := readList(path)
+		all, errs = append(all, entries...), append(errs, wrong...)
 	}
-	if len(all) == 0 {
-		return nil, usagef(listAdvice, "%s: the list has no servers", strings.Join(paths, ", "))
+	all, wrong := nameFolders(all)
+	errs = append(errs, wrong...)
+	if len(all) == 0 && len(errs) == 0 {
+		errs = []error{usagef(listAdvice, "%s: the list has no servers", strings.Join(paths, ", "))}
 	}
-	return nameFolders(all)
+	if len(errs) > 0 {
+		return nil, target.JoinErrors(errs)
+	}
+	return all, nil
 }
 
 func usagef(advice, format string, args ...any) error {
 	return &target.UsageError{What: fmt.Sprintf(format, args...), Advice: advice}
 }
 
-func readList(path string) ([]Entry, error) {
+// readList reads one list. Entries with errors have only a name.
+func readList(path string) ([]Entry, []error) {
 	text, err := readFile(path)
 	if err != nil {
-		return nil, err
-	}
-	root, broken := parseList(text)
-	if strings.EqualFold(filepath.Ext(path), ".json") && (broken != nil || isClientConfig(root)) {
-		return readClientConfig(path) // clients permit comments in it
-	}
-	if broken != nil {
-		return nil, usagef(listAdvice, "%s is not a list of servers: %s", path, strings.TrimPrefix(broken.Error(), "yaml: "))
-	}
-	if len(root.Content) == 0 {
-		return nil, usagef(listAdvice, "%s is empty", path)
+		return nil, []error{err}
 	}
 	l := &listReader{path: path, dir: filepath.Dir(path)}
-	if l.dir, err = filepath.Abs(l.dir); err != nil {
-		return nil, usagef("", "%s: %v", path, err)
+	root, broken := l.parse(text)
+	if strings.EqualFold(filepath.Ext(path), ".json") && (broken != nil || isClientConfig(root)) {
+		entries, err := readClientConfig(path) // clients permit comments in it
+		if err != nil {
+			return nil, []error{err}
+		}
+		return entries, nil
 	}
-	return l.readEntries(root.Content[0])
+	if broken != nil {
+		return nil, []error{broken}
+	}
+	if len(root.Content) == 0 {
+		return nil, []error{usagef(listAdvice, "%s is empty", path)}
+	}
+	if l.dir, err = filepath.Abs(l.dir); err != nil {
+		return nil, []error{usagef("", "%s: %v", path, err)}
+	}
+	return l.readEntries(root.Content[0]), l.errs
 }
 
-// parseList parses YAML or JSON.
-func parseList(text []byte) (*yaml.Node, error) {
+// parse parses YAML or JSON.
+func (l *listReader) parse(text []byte) (*yaml.Node, error) {
 	var root, more yaml.Node
 	d := yaml.NewDecoder(bytes.NewReader(text))
 	err := d.Decode(&root)
@@ -131,19 +143,26 @@ func parseList(text []byte) (*yaml.Node, error) {
 		if text, err = json.Marshal(value); err == nil {
 			err = yaml.Unmarshal(text, &root)
 		}
-		return &root, err
+		if err != nil {
+			return nil, config.SyntaxError(l.path, err)
+		}
+		return &root, nil
 	}
 	switch {
 	case errors.Is(err, io.EOF): // empty
 		return &root, nil
 	case err != nil:
-		return nil, err
-	case !errors.Is(d.Decode(&more), io.EOF):
-		return nil, errors.New("it has more than one document")
+		return nil, config.SyntaxError(l.path, err)
+	}
+	switch err := d.Decode(&more); {
+	case err == nil:
+		return nil, l.errorAt(&more, "", "the list has a second YAML document", "write it into a file of its own: several lists can be given")
+	case !errors.Is(err, io.EOF):
+		return nil, config.SyntaxError(l.path, err)
 	}
 	for i, key := range root.Content[0].Content {
 		if root.Content[0].Kind == yaml.MappingNode && i%2 == 0 && member(root.Content[0], key.Value) != root.Content[0].Content[i+1] {
-			return nil, fmt.Errorf("line %d: the key %q is there twice", key.Line, key.Value)
+			return nil, l.errorAt(key, "", fmt.Sprintf("%q is given twice", key.Value), "write all servers below one of them")
 		}
 	}
 	return &root, nil
@@ -205,66 +224,62 @@ func readClientConfig(path string) ([]Entry, error) {
 	}
 	var out []Entry
 	for _, s := range servers {
-		out = append(out, Entry{Name: s.Name, isForeign: true, URL: s.URL, Args: []string{"--config", full, "--server", s.Name}, text: s.Text})
+		out = append(out, Entry{Name: s.Name, isForeign: true, URL: s.URL, Args: []string{"--config", full, "--server", s.Name}, text: s.Text, place: path})
 	}
 	return out, nil
 }
 
 // A listReader reads the entries of one file. path is the file's path as the user gave it, and dir
-// the absolute path of its folder.
-type listReader struct{ path, dir string }
+// the absolute path of its folder. It collects what is wrong with the file.
+type listReader struct {
+	path, dir string
+	errs      []error // of type *target.UsageError
+}
 
 // readEntries returns the servers of a document: a list in mcp-conform's own format, a page of the
 // registry, one server.json, or a JSON or YAML list of registry pages, server.json objects or
 // entries.
-func (l *listReader) readEntries(root *yaml.Node) ([]Entry, error) {
+func (l *listReader) readEntries(root *yaml.Node) []Entry {
 	items := []*yaml.Node{root}
 	switch servers := member(root, "servers"); {
 	case root.Kind == yaml.SequenceNode:
 		items = root.Content
 	case servers != nil && servers.Kind == yaml.SequenceNode:
 		items = servers.Content
-		if err := l.checkListKeys(root, items); err != nil {
-			return nil, err
-		}
+		l.checkListKeys(root, items)
 	case servers != nil && servers.Tag == "!!null": // an empty page of the registry
-		return nil, nil
+		return nil
 	case servers != nil && servers.Kind == yaml.AliasNode:
-		return nil, l.aliasError(servers)
+		l.complainOfAlias(servers)
+		return nil
 	case servers != nil:
-		return nil, l.errorAt(servers, "", "servers is not a list", listAdvice)
+		l.complain(servers, "", "servers is not a list", listAdvice)
+		return nil
 	case member(root, "name") == nil:
-		return nil, l.noListError(root)
+		l.complainOfNoList(root)
+		return nil
 	}
 	var out []Entry
 	for _, item := range items {
-		if item.Kind == yaml.AliasNode {
-			return nil, l.aliasError(item)
-		}
-		if member(item, "servers") != nil { // a page of the registry
-			more, err := l.readEntries(item)
-			if err != nil {
-				return nil, err
+		switch {
+		case item.Kind == yaml.AliasNode:
+			l.complainOfAlias(item)
+		case member(item, "servers") != nil: // a page of the registry
+			out = append(out, l.readEntries(item)...)
+		default:
+			if e := l.readItem(item); e != nil {
+				out = append(out, *e)
 			}
-			out = append(out, more...)
-			continue
-		}
-		e, err := l.readItem(item)
-		if err != nil {
-			return nil, err
-		}
-		if e != nil {
-			out = append(out, *e)
 		}
 	}
-	return out, nil
+	return out
 }
 
-// checkListKeys returns an error for an unknown key next to the servers, unless all servers come
-// from a registry, whose pages may have any keys.
-func (l *listReader) checkListKeys(root *yaml.Node, servers []*yaml.Node) error {
+// checkListKeys complains about unknown keys next to the servers, unless all servers come from a
+// registry, whose pages may have any keys.
+func (l *listReader) checkListKeys(root *yaml.Node, servers []*yaml.Node) {
 	if !slices.ContainsFunc(servers, func(n *yaml.Node) bool { return registered(n) == nil && member(n, "servers") == nil }) {
-		return nil
+		return
 	}
 	for i := 0; i < len(root.Content); i += 2 {
 		key := root.Content[i]
@@ -272,31 +287,32 @@ func (l *listReader) checkListKeys(root *yaml.Node, servers []*yaml.Node) error 
 			continue
 		}
 		advice := "a list has no other key than servers"
-		if near := spelling.Nearest(key.Value, itemKeys); near != "" {
+		if near := spelling.Nearest(key.Value, itemKeys()); near != "" {
 			advice += "; write " + near + " in the entries of the servers to which it applies"
 		}
-		return l.errorAt(key, "", fmt.Sprintf("unknown key %q next to servers", key.Value), advice)
+		l.complain(key, "", fmt.Sprintf("unknown key %q next to servers", key.Value), advice)
 	}
-	return nil
 }
 
-// noListError returns an error for a document without servers. It names the key that may have been
+// complainOfNoList complains about a document without servers. It names the key that may have been
 // meant to be servers.
-func (l *listReader) noListError(root *yaml.Node) error {
+func (l *listReader) complainOfNoList(root *yaml.Node) {
 	for i := 0; root.Kind == yaml.MappingNode && i < len(root.Content); i += 2 {
 		switch key := root.Content[i]; {
 		case key.Value == "mcpServers":
-			return l.errorAt(key, "", "it has the key mcpServers", "a client's configuration file is read as such if its name ends with .json")
+			l.complain(key, "", "it has the key mcpServers", "a client's configuration file is read as such if its name ends with .json")
+			return
 		case spelling.Nearest(key.Value, []string{"servers"}) != "":
-			return l.errorAt(key, "", fmt.Sprintf("unknown key %q", key.Value), "did you mean servers?")
+			l.complain(key, "", fmt.Sprintf("unknown key %q", key.Value), "did you mean servers?")
+			return
 		}
 	}
-	return l.errorAt(root, "", "it has no list of servers", listAdvice)
+	l.complain(root, "", "it has no list of servers", listAdvice)
 }
 
-// aliasError returns an error for a YAML alias in the place of entries.
-func (l *listReader) aliasError(n *yaml.Node) error {
-	return l.errorAt(n, "", fmt.Sprintf("the alias *%s can't be an entry", n.Value), "write the entry out: each has a name of its own")
+// complainOfAlias complains about a YAML alias in the place of entries.
+func (l *listReader) complainOfAlias(n *yaml.Node) {
+	l.complain(n, "", fmt.Sprintf("the alias *%s can't be an entry", n.Value), "write the entry out: each has a name of its own")
 }
 
 // registered returns the server.json in an item of a registry, or nil if it is not of a registry.
@@ -309,27 +325,57 @@ func registered(item *yaml.Node) *yaml.Node {
 }
 
 // readItem returns the entry of an item, or nil if the registry has a newer version of it, or has
-// deleted it.
-func (l *listReader) readItem(item *yaml.Node) (*Entry, error) {
+// deleted it. See readEntry for an item with errors.
+func (l *listReader) readItem(item *yaml.Node) *Entry {
 	server := registered(item)
 	if server == nil {
 		return l.readEntry(item)
 	}
 	official := member(member(item, "_meta"), "io.modelcontextprotocol.registry/official")
 	if latest := member(official, "isLatest"); latest != nil && latest.Value == "false" {
-		return nil, nil // an older version of another entry
+		return nil // an older version of another entry
 	}
 	if status := member(official, "status"); status != nil && status.Value == "deleted" {
-		return nil, nil // deleted from the registry
+		return nil // deleted from the registry
 	}
 	return l.readRegistered(server)
 }
 
-// errorAt returns an error at the line of n. It mentions the server with this name, unless name is
-// "".
+// place returns the place of n in the list.
+func (l *listReader) place(n *yaml.Node) string {
+	return fmt.Sprintf("%s:%d:%d", l.path, n.Line, n.Column)
+}
+
+// errorAt returns an error at n. It mentions the server with this name, unless name is "".
 func (l *listReader) errorAt(n *yaml.Node, name, what, advice string) error {
 	if name != "" {
 		what = fmt.Sprintf("server %q: %s", name, what)
 	}
-	return usagef(advice, "%s:%d: %s", l.path, n.Line, what)
+	return &target.UsageError{Where: l.place(n), What: what, Advice: advice}
+}
+
+// complain adds the error of errorAt.
+func (l *listReader) complain(n *yaml.Node, name, what, advice string) {
+	l.errs = append(l.errs, l.errorAt(n, name, what, advice))
+}
+
+// decodeError matches an error of the YAML decoder about a value of the wrong kind. The submatches
+// are its line and its kind.
+var decodeError = lazyregexp.New(`^(line \d+): cannot unmarshal !!(\w+)`)
+
+// plainDecodeError describes an error of the YAML decoder without the types of Go.
+func plainDecodeError(err error) string {
+	var types *yaml.TypeError
+	if !errors.As(err, &types) {
+		return strings.TrimPrefix(err.Error(), "yaml: ")
+	}
+	var out []string
+	for _, text := range types.Errors {
+		if found := decodeError.FindStringSubmatch(text); found != nil {
+			kind := map[string]string{"map": "a mapping", "seq": "a list", "str": "a string", "int": "a number", "float": "a number", "bool": "true or false", "null": "null"}[found[2]]
+			text = found[1] + " has " + cmp.Or(kind, found[2]) + " where another kind of value is expected"
+		}
+		out = append(out, text)
+	}
+	return strings.Join(out, "; ")
 }

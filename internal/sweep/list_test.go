@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,6 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
+
+	"github.com/mcp-conform/mcp-conform/internal/target"
 )
 
 func TestReadLists(t *testing.T) {
@@ -170,36 +173,42 @@ func TestHintCwd(t *testing.T) {
 func TestListErrors(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ text, want string }{
-		"two documents":       {"servers: [{name: a, command: [a]}]\n---\nservers: [{name: b, command: [b]}]", "it has more than one document"},
-		"two lists":           {"servers: [{name: a, command: [a]}]\nservers: [{name: b, command: [b]}]", `line 2: the key "servers" is there twice`},
+		"two documents":       {"servers: [{name: a, command: [a]}]\n---\nservers: [{name: b, command: [b]}]", "list.yaml:2:1: the list has a second YAML document"},
+		"two lists":           {"servers: [{name: a, command: [a]}]\nservers: [{name: b, command: [b]}]", `list.yaml:2:1: "servers" is given twice`},
 		"an empty page":       {"{\"servers\": null}", "list.yaml: the list has no servers"},
-		"no YAML":             {"{", "list.yaml is not a list of servers"},
+		"no YAML":             {"{", "list.yaml:1: this is not YAML: did not find expected node content"},
 		"empty":               {"", "list.yaml is empty"},
 		"no servers":          {"servers: []", "list.yaml: the list has no servers"},
-		"something else":      {"a: b", "list.yaml:1: it has no list of servers"},
-		"a word":              {"servers: no", "list.yaml:1: servers is not a list"},
-		"an entry of text":    {"servers: [a]", "list.yaml:1: an entry of the list is not a mapping"},
-		"no name":             {"servers: [{command: [a]}]", "list.yaml:1: a server has no name"},
-		"neither":             {"servers:\n- name: a", `list.yaml:2: server "a": it needs either a command or a url`},
+		"something else":      {"a: b", "list.yaml:1:1: it has no list of servers"},
+		"a word":              {"servers: no", "list.yaml:1:10: servers is not a list"},
+		"an entry of text":    {"servers: [a]", "list.yaml:1:11: an entry of the list is not a mapping"},
+		"no name":             {"servers: [{command: [a]}]", "list.yaml:1:11: a server has no name"},
+		"neither":             {"servers:\n- name: a", `list.yaml:2:3: server "a": it needs either a command or a url`},
 		"both":                {"servers: [{name: a, command: [a], url: 'http://x'}]", `server "a": it needs either a command or a url`},
 		"an unknown key":      {"servers: [{name: a, comand: [a]}]", `server "a": unknown key "comand"`},
-		"a misspelled list":   {"server:\n- {name: a, command: [a]}", `list.yaml:1: unknown key "server"`},
-		"a key of entries":    {"servers: [{name: a, command: [a]}]\nprofile: core@1", `list.yaml:2: unknown key "profile" next to servers`},
-		"another key":         {"defaults: {}\nservers: [{name: a, command: [a]}]", `list.yaml:1: unknown key "defaults" next to servers`},
-		"a client's YAML":     {"mcpServers: {a: {command: a}}", `list.yaml:1: it has the key mcpServers`},
-		"an alias":            {"servers:\n- &a {name: a, command: [a]}\n- *a", `list.yaml:3: the alias *a can't be an entry`},
-		"an alias to itself":  {"servers: &a [*a]", `list.yaml:1: the alias *a can't be an entry`},
-		"a merge key":         {"servers:\n- &a {name: a, command: [a]}\n- {<<: *a, name: b}", `list.yaml:3: server "b": the merge key << can't be used`},
-		"an unknown alias":    {"servers: [*a]", `list.yaml is not a list of servers: unknown anchor 'a' referenced`},
-		"two wrong values":    {"servers:\n- name: a\n  command: a b\n  env: {A: b}", `server "a": line 3: cannot unmarshal !!str ` + "`a b` into []string; line 4: "},
-		"a command of text":   {"servers: [{name: a, command: a b}]", `server "a": `},
+		"a misspelled list":   {"server:\n- {name: a, command: [a]}", `list.yaml:1:1: unknown key "server"`},
+		"a key of entries":    {"servers: [{name: a, command: [a]}]\nprofile: core@1", `list.yaml:2:1: unknown key "profile" next to servers`},
+		"another key":         {"defaults: {}\nservers: [{name: a, command: [a]}]", `list.yaml:1:1: unknown key "defaults" next to servers`},
+		"a client's YAML":     {"mcpServers: {a: {command: a}}", `list.yaml:1:1: it has the key mcpServers`},
+		"an alias":            {"servers:\n- &a {name: a, command: [a]}\n- *a", `list.yaml:3:3: the alias *a can't be an entry`},
+		"an alias to itself":  {"servers: &a [*a]", `list.yaml:1:14: the alias *a can't be an entry`},
+		"a merge key":         {"servers:\n- &a {name: a, command: [a]}\n- {<<: *a, name: b}", `list.yaml:3:4: server "b": merges (<<) are not supported`},
+		"an unknown alias":    {"servers: [*a]", `list.yaml: this is not YAML: unknown anchor 'a' referenced`},
+		"a command of text":   {"servers:\n- name: a\n  command: npx -y @a/b", `list.yaml:3:12: server "a": "command" is the string "npx -y @a/b", but should be a list` + "\n" + `write command: [npx, "-y", "@a/b"]`},
+		"a command in quotes": {"servers: [{name: a, command: 'a \"b c\"'}]", "\nwrite it as in command: [node, server.js]"},
+		"a list in a command": {"servers: [{name: a, command: [[a]]}]", `"command" is a list, but should be no list in a list`},
+		"an alias of a word":  {"servers:\n- {name: &a a, command: [a]}\n- {name: b, command: *a}", `list.yaml:3:22: server "b": "command" is the string "a", but should be a list`},
+		"variables":           {"servers: [{name: a, command: [a], env: {A: b}}]", `server "a": "env" is a mapping, but should be a string, or a list of strings`},
+		"a name of two":       {"servers: [{name: [a, b], command: [a]}]", `list.yaml:1:18: "name" is a list, but should be a string`},
+		"a key twice":         {"servers:\n- name: a\n  command: [a]\n  command: [b]", `list.yaml:4:3: server "a": "command" is given twice`},
+		"no server.json":      {"servers: [{server: {name: a, packages: {b: c}}}]", "list.yaml:1:20: this is not a server.json of a registry: line 1 has a mapping where another kind of value is expected"},
 		"an unknown revision": {"servers: [{name: a, command: [a], revision: 2020-01-01}]", `server "a": `},
 		"an unknown profile":  {"servers: [{name: a, command: [a], profile: all@1}]", `server "a": there is no profile "all@1"`},
-		"a time":              {"servers: [{name: a, command: [a], max-time: 5}]", `server "a": max-time "5" is not a duration`},
+		"a time":              {"servers: [{name: a, command: [a], max-time: 5}]", `server "a": "max-time" is 5, but should be a duration`},
 		"cwd of a URL":        {"servers: [{name: a, url: 'http://x', cwd: b}]", `server "a": cwd or env is given, but nothing is started`},
 		"a flag as a URL":     {"servers: [{name: a, url: --reference}]", `server "a": url "--reference" is not a URL`},
 		"a URL of no host":    {"servers: [{name: a, url: example.com/mcp}]", `server "a": url "example.com/mcp" is not a URL`},
-		"no such transport":   {"servers: [{name: a, url: 'http://x', transport: http2}]", `server "a": there is no transport "http2"`},
+		"no such transport":   {"servers: [{name: a, url: 'http://x', transport: http2}]", `server "a": "transport" is the string "http2", but should be one of auto, http, sse`},
 		"a start without URL": {"servers: [{name: a, command: [a], start: b}]", `server "a": start is given, but no url`},
 		"a variable":          {"servers: [{name: a, command: [a], env: [=b]}]", `server "a": env "=b" names no variable`},
 		"up":                  {"servers: [{name: ../a, command: [a]}]", `the name of server "../a" can't be used`},
@@ -210,7 +219,7 @@ func TestListErrors(t *testing.T) {
 		"a device":            {"servers: [{name: Nul.txt, command: [a]}]", `the name of server "Nul.txt" can't be used: it is the name of a device`},
 		"a dot at the end":    {"servers: [{name: a., command: [a]}]", `it ends with a dot or a space`},
 		"long":                {"servers: [{name: " + strings.Repeat("a", 201) + ", command: [a]}]", `it has 201 characters; at most 200 are allowed`},
-		"double":              {"servers: [{name: a, command: [a]}, {name: a, command: [b]}]", `two servers have the name "a"`},
+		"double":              {"servers: [{name: a, command: [a]}, {name: a, command: [b]}]", `list.yaml:1:36: two servers have the name "a"`},
 		"differing in case":   {"servers: [{name: a/b, command: [a]}, {name: A/b, command: [b]}]", `servers "a/b" and "A/b" differ only in case`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -229,6 +238,78 @@ func TestListErrors(t *testing.T) {
 	}
 }
 
+// TestAllMistakesOfAList checks that all mistakes are reported at once, with the place of each.
+func TestAllMistakesOfAList(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	_, err := ReadLists(write("a.yaml", `jobs: 1
+servers:
+- name: a
+  command: node x.js
+  env: {A: b}
+- name: a
+  comand: [b]
+- b
+- name: b
+  command: [c]
+  revision: 1999
+  profile: all@1
+- {server: {name: x/y, packages: 1}}
+`), write("b.yaml", "servers: [{name: b, url: 'http://x'}]"), filepath.Join(dir, "c.yaml"))
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, one := range joined.Unwrap() {
+		if !errors.As(one, new(*target.UsageError)) {
+			t.Errorf("an error is %#v", one)
+		}
+		line, _, _ := strings.Cut(strings.ReplaceAll(one.Error(), dir+string(filepath.Separator), ""), "\n")
+		got = append(got, line)
+	}
+	want := []string{
+		`a.yaml:1:1: unknown key "jobs" next to servers`,
+		`a.yaml:4:12: server "a": "command" is the string "node x.js", but should be a list`,
+		`a.yaml:5:8: server "a": "env" is a mapping, but should be a string, or a list of strings`,
+		`a.yaml:7:3: server "a": unknown key "comand"`,
+		`a.yaml:8:3: an entry of the list is not a mapping`,
+		`a.yaml:9:3: server "b": "1999" is not a published revision; known are 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25, 2026-07-28`,
+		`a.yaml:9:3: server "b": there is no profile "all@1"`,
+		`a.yaml:13:12: this is not a server.json of a registry: line 13 has a number where another kind of value is expected`,
+		`the list c.yaml can't be read: no such file or directory`,
+		`a.yaml:6:3: two servers have the name "a"`,
+		`b.yaml:1:11: two servers have the name "b"`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestAListTakesScalarsAsWritten checks that what looks like a number or a date needs no quotes.
+func TestAListTakesScalarsAsWritten(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "list.yaml")
+	if err := os.WriteFile(path, []byte("servers: [{name: 7, command: [sleep, 0x10, 1.50, true, ''], env: 2025-06-18, cwd: , max-time: , profile: ~}]"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got, err := ReadLists(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []Entry{{Name: "7", Folder: "7", Args: []string{"--", "sleep", "0x10", "1.50", "true", ""}, Env: []string{"2025-06-18"}}}
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(Entry{})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 // TestFoldersStayInside is a law: whatever the names, each has a folder of its own, directly
 // below the folder of servers.
 func TestFoldersStayInside(t *testing.T) {
@@ -240,12 +321,12 @@ func TestFoldersStayInside(t *testing.T) {
 		for i, name := range names {
 			entries[i].Name, entries[i].isForeign = name, foreign
 		}
-		entries, err := nameFolders(entries)
-		if err != nil && !foreign {
+		entries, errs := nameFolders(entries)
+		if len(errs) > 0 && !foreign {
 			return
 		}
-		if err != nil {
-			t.Fatal(err)
+		if len(errs) > 0 {
+			t.Fatal(errs)
 		}
 		taken := map[string]bool{}
 		for _, e := range entries {

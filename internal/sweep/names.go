@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/mcp-conform/mcp-conform/internal/lazyregexp"
+	"github.com/mcp-conform/mcp-conform/internal/target"
 )
 
 const (
@@ -77,12 +78,15 @@ func isFolderOf(folder, name string) bool {
 // systems have one folder for both. If a name can't be the name of a folder, or differs from
 // another only in case, a foreign server (see Entry.isForeign) gets a derived folder, and any other
 // server is an error. Two servers with the same name are an error too, except that the result omits
-// foreign entries that exactly repeat an earlier one, as in pages of a registry.
-func nameFolders(entries []Entry) ([]Entry, error) {
+// foreign entries that exactly repeat an earlier one, as in pages of a registry. The errors are of
+// type *target.UsageError.
+func nameFolders(entries []Entry) (out []Entry, errs []error) {
 	taken := make(map[string]*Entry, len(entries))
-	var out []Entry
 	for i := range entries {
 		e := &entries[i]
+		complain := func(advice, format string, args ...any) {
+			errs = append(errs, &target.UsageError{Where: e.place, What: fmt.Sprintf(format, args...), Advice: advice})
+		}
 		folder, wrong := folderOf(e.Name)
 		other := taken[strings.ToLower(folder)]
 		if e.isForeign && (wrong != "" || other != nil && other.Name != e.Name) {
@@ -93,19 +97,22 @@ func nameFolders(entries []Entry) ([]Entry, error) {
 			continue
 		}
 		if wrong != "" {
-			return nil, usagef("give it another name; it is used for a folder and a row of the table", "the name of server %q can't be used: %s", shorten(e.Name, 80), wrong)
+			complain("give it another name; it is used for a folder and a row of the table", "the name of server %q can't be used: %s", shorten(e.Name, 80), wrong)
+			continue
 		}
 		switch {
 		case other != nil && other.Name == e.Name:
-			return nil, usagef("give each its own name", "two servers have the name %q", e.Name)
+			complain("give each its own name (the other one: "+other.place+")", "two servers have the name %q", e.Name)
+			continue
 		case other != nil:
-			return nil, usagef("give one of them another name: some file systems have one folder for both", "servers %q and %q differ only in case", other.Name, e.Name)
+			complain("give one of them another name: some file systems have one folder for both", "servers %q and %q differ only in case", other.Name, e.Name)
+			continue
 		}
 		e.Folder = folder
 		taken[strings.ToLower(folder)] = e
 		out = append(out, *e)
 	}
-	return out, nil
+	return out, errs
 }
 
 // shorten returns text if it has at most size bytes, otherwise at most its first size bytes, cut at

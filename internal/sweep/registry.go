@@ -58,17 +58,19 @@ func (v *variable) fixedValue() (string, bool) {
 	return value, value != "" && !strings.Contains(value, "{")
 }
 
-// readRegistered reads a server.json. An entry that can't be run is not an error, because the user
-// did not write it and can't fix it.
-func (l *listReader) readRegistered(n *yaml.Node) (*Entry, error) {
+// readRegistered reads a server.json, or complains and returns nil. An entry that can't be run is not
+// an error, because the user did not write it and can't fix it.
+func (l *listReader) readRegistered(n *yaml.Node) *Entry {
 	var s registryServer
 	if err := n.Decode(&s); err != nil {
-		return nil, l.errorAt(n, "", "this is not a server.json of a registry: "+strings.TrimPrefix(err.Error(), "yaml: "), "")
+		l.complain(n, "", "this is not a server.json of a registry: "+plainDecodeError(err), "")
+		return nil
 	}
 	if s.Name == "" {
-		return nil, l.errorAt(n, "", "a server has no name", "")
+		l.complain(n, "", "a server has no name", "")
+		return nil
 	}
-	e := &Entry{Name: printableName(s.Name), isForeign: true, Version: s.Version, text: canonicalJSON(n)}
+	e := &Entry{Name: printableName(s.Name), isForeign: true, Version: s.Version, text: canonicalJSON(n), place: l.place(n)}
 	var reasons []string
 	for i := range s.Packages {
 		p := &s.Packages[i]
@@ -77,7 +79,7 @@ func (l *listReader) readRegistered(n *yaml.Node) (*Entry, error) {
 		if reason == "" {
 			e.Args, e.Env = append([]string{"--"}, argv...), env
 			e.Package, e.Version = p.Type+":"+p.Identifier, firstNonEmpty(p.Version, s.Version)
-			return e, nil
+			return e
 		}
 		reasons = append(reasons, p.Type+" package: "+reason)
 	}
@@ -107,13 +109,13 @@ func (l *listReader) readRegistered(n *yaml.Node) (*Entry, error) {
 					e.Flags = append(e.Flags, "--header", r.Headers[j].Name+": "+value)
 				}
 			}
-			return e, nil
+			return e
 		}
 	}
 	if e.Unusable = strings.Join(reasons, "; "); e.Unusable == "" {
 		e.Unusable = "the registry names neither a package nor a remote"
 	}
-	return e, nil
+	return e
 }
 
 func firstNonEmpty(texts ...string) string {

@@ -38,7 +38,7 @@ func JoinErrors(errs []error) error {
 	switch n := len(errs); {
 	case n == 1:
 		return errs[0]
-	case n <= maxJoined:
+	case n <= maxJoined+1: // a line more is no longer than a line about it
 		return errors.Join(errs...)
 	default:
 		return errors.Join(append(slices.Clone(errs[:maxJoined]), &UsageError{What: fmt.Sprintf("%d more errors like these", n-maxJoined)})...)
