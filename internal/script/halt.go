@@ -202,11 +202,11 @@ func (c *Conversation) attributeToHungRequest() {
 	}
 }
 
-// firstHanging returns as hung the first request that expects a response and has none, provided
-// that no later request has a response; otherwise hung is nil. A request expects no response if it
-// was cancelled, has an invalid id, or shares a line or an id with others. The result before is the
-// first request that precedes hung, has no response and expects none; it is nil if there is no such
-// request.
+// firstHanging returns as hung the first request that must get a response and has none, provided
+// that no later request has a response; otherwise hung is nil. A request need not get a response if
+// it was cancelled, has an invalid id, is part of a batch, or reuses the id of an earlier request.
+// The result before is the first request before hung that has no response and need not get one, or
+// nil.
 func firstHanging(d *transcript.Dialogue) (before *wire.Message, hung *transcript.Event) {
 	for _, r := range d.TrailingUnanswered() {
 		id := r.Message.ID

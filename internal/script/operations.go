@@ -143,7 +143,7 @@ func (l *liveConversation) withMetadata(frame []byte) []byte {
 	return putParam(frame, "_meta", wire.Object(names, values))
 }
 
-// putParam sets a member of the params, replacing an existing one.
+// putParam returns the frame with the member name of its params set to value.
 func putParam(frame []byte, name string, value []byte) []byte {
 	names, members := wire.Members(frame)
 	inside, params := wire.Members(members["params"])
@@ -270,7 +270,7 @@ func (r *runner) doExchange(l *liveConversation, o *Operation) {
 	if o.Exchange.Method == "GET" || o.Exchange.Method == "HEAD" {
 		select {
 		case <-x.Responded():
-			// The stream that such an exchange opens carries no response, and does not end.
+			// A stream that GET opens does not end by itself, and no response is expected on it.
 			ctx, cancel = l.c.Record.WithTimeout(ctx, authorTime, context.DeadlineExceeded)
 			defer cancel()
 		case <-ctx.Done():

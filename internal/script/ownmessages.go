@@ -11,8 +11,8 @@ import (
 )
 
 // An OwnMessage is a message that the client sent on its own, without an operation of the script: a
-// response to a request of the server, or the cancellation of a request that was pending at the
-// end. Reports show it because it may cause the finding.
+// response to a request of the server, or the cancellation of a request that was still pending when
+// the conversation ended. Reports show it because it may cause the finding.
 type OwnMessage struct {
 	// After is the index of the operation after which the message was sent, or -1 if it was sent
 	// before all operations.

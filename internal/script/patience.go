@@ -85,7 +85,7 @@ func (l *liveConversation) isSettled(a request) bool {
 	})
 }
 
-// unsettledRequests returns the requests for which the player still has to wait.
+// unsettledRequests returns the sent requests for which isSettled is false.
 func (l *liveConversation) unsettledRequests() []request {
 	var out []request
 	for _, a := range l.sentRequests {

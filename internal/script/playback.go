@@ -17,7 +17,7 @@ type Playback struct {
 	Conversations []*Conversation
 	// Messages is the number of frames in both directions.
 	Messages int
-	// Refused is the error if no server could be started, or nil.
+	// Refused is the error if the player could not connect to the server, or nil.
 	Refused error
 	// Skipped are the indexes of the operations that were not performed.
 	Skipped []int
@@ -36,8 +36,7 @@ type Conversation struct {
 	// Requests that the script cancels do not count.
 	Unanswered string
 	// Hung is the request after which the server stopped responding, or nil. Before is the first
-	// request that precedes Hung and got no response, although it did not have to: it was
-	// cancelled, or shares its line or its id with another.
+	// earlier request that got no response and need not get one, or nil; see firstHanging.
 	Hung   *transcript.Event
 	Before *wire.Message
 
@@ -91,8 +90,8 @@ func (p *Playback) OperationOf(c *Conversation, m *wire.Message) *Operation {
 // Operations returns, in order, the indexes of the operations to which the events at these
 // positions belong: the operation that sent the message, or that sent the request to which the
 // message responds. A notification of the server belongs to the latest operation with a pending
-// request. If the events belong to no operation, Operations returns those with a request pending at
-// the first position.
+// request. If no event belongs to an operation, Operations returns the operations that had a
+// request pending at the first of the positions.
 func (c *Conversation) Operations(at []int) []int {
 	var out []int
 	for _, at := range at {

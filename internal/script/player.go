@@ -23,10 +23,11 @@ type Player struct {
 	// Stop, if set, is closed when no further operation may begin. Operations that have begun are
 	// finished and judged.
 	Stop <-chan struct{}
-	// Patient makes the player wait for requests that run code of the server's author, such as tool
-	// calls, as long as for others.
+	// Patient makes the player wait for the response to a request that runs code of the server's
+	// author, such as a tool call, as long as for the response to any other request.
 	Patient bool
-	// CancelsOpen makes a patient player still cancel pending requests at the end.
+	// CancelsOpen makes even a patient player cancel the requests that are pending at the end of a
+	// conversation.
 	CancelsOpen bool
 	// FinalWait is how long the player waits at the end for notifications of changes.
 	FinalWait time.Duration
@@ -44,7 +45,7 @@ type Player struct {
 // response get the whole timeout.
 const MidScript = 3 * time.Second
 
-// Limits for operations that may take any time.
+// Limits for operations that could otherwise go on without end.
 const (
 	authorTime = 100 * time.Millisecond // the longest wait for the response to a request that runs code of the server's author
 	webTime    = 2 * time.Second        // the time limit of an HTTP operation's exchange
@@ -162,8 +163,9 @@ func (r *runner) awaitRateLimit() {
 }
 
 // endConversation ends the conversation with the given number, if it is open, and adds it to the
-// playback. Before that it waits for pending requests, see settle. If half a line may have been
-// written, it adds the conversation without its events, so that no failure after that is reported.
+// playback. Before that it waits for pending requests, see settle. If the player may have written
+// only part of a line, it adds the conversation without its events, because a later failure may be
+// due to the incomplete line.
 func (r *runner) endConversation(on int) {
 	l := r.live[on]
 	if l == nil {

@@ -14,8 +14,8 @@ import (
 
 // FromRecord converts a recorded conversation to scripts that may reproduce a finding, the shortest
 // first: with the messages that the evidence shows, with those sent since the last case began, and
-// with all messages. None goes beyond the last event of the evidence, whose positions are in the
-// argument at. The caller must try which script works.
+// with all messages. The argument at holds the positions of the evidence; no script contains
+// messages after the last of them. The caller must try which script reproduces the finding.
 func FromRecord(events []*transcript.Event, at []int, rev spec.Revision) []Script {
 	last := len(events) - 1
 	if len(at) > 0 {
@@ -119,7 +119,7 @@ func isAnsweredNext(events []*transcript.Event, r *transcript.Request) bool {
 const idOffset = 1000
 
 // withForeignID returns the message with an id that a replay does not use for its own requests. It
-// changes only integer ids, also that of the request that the message cancels.
+// changes only integer ids: the id of the message, or of the request that the message cancels.
 func withForeignID(m *wire.Message) Bytes {
 	names, members := wire.Members(m.Raw)
 	replaced := false

@@ -62,18 +62,18 @@ type Action string
 // The actions of operations.
 const (
 	// Send sends one message. In the stateless era, the player adds missing required keys of _meta
-	// to a request. If the operation has a target, the message retries the target with the input
-	// that it required: the player adds the state from the target's response, and the client's
-	// responses to its requests for input. If the target's response requires no input, nothing is
-	// sent.
+	// to a request. If the operation has a target, an earlier request whose result requires input,
+	// the message retries that request: the player adds the requestState of the result, and the
+	// client's responses to the result's requests for input. If the result requires no input,
+	// nothing is sent.
 	Send Action = "send"
 	// Cancel cancels the target as the transport requires: with a notification or, in the stateless
 	// era over HTTP, by closing the target's response.
 	Cancel Action = "cancel"
 	// Raw sends bytes unchanged. Over HTTP they are the body of one request.
 	Raw Action = "raw"
-	// Answer sets the response to later requests of the server with the method, or to later
-	// requests for input.
+	// Answer sets how the client responds to the server's later requests, or requests for input,
+	// that have the operation's method.
 	Answer Action = "answer"
 	// Walk requests all pages of a list.
 	Walk Action = "walk"
@@ -90,8 +90,8 @@ const (
 
 var actions = []Action{Send, Cancel, Raw, Answer, Walk, Fence, Close, HTTP, Repeat}
 
-// An Operation is one action of a client. It does not depend on other operations, so that those can
-// be removed from the script.
+// An Operation is one action of a client. Any operation can be removed from a script: operations
+// that need the response to a removed request are then skipped.
 type Operation struct {
 	Do Action `json:"do"`
 	// On is the number of the conversation, counted from 0.
@@ -102,7 +102,7 @@ type Operation struct {
 	Message Bytes `json:"message,omitempty"`
 	// Target is the id of an earlier request, see Send and Cancel.
 	Target Bytes `json:"target,omitempty"`
-	// Splits are the positions at which one write ends and the next one begins.
+	// Splits are the positions in Message at which one write ends and the next one begins, for Raw.
 	Splits []int `json:"splits,omitempty"`
 	// Take copies values of earlier responses into the message.
 	Take []Take `json:"take,omitempty"`
@@ -112,8 +112,8 @@ type Operation struct {
 	Together bool `json:"together,omitempty"`
 	// Reply is the response to the server's requests, for Answer.
 	Reply *Reply `json:"reply,omitempty"`
-	// Violates is the schema keyword or the rule that the params provably violate, or "". At is the
-	// position of the violation.
+	// Violates names what is wrong with the message, such as the schema keyword that its params
+	// violate, or is "". At is the position of the violation in the params.
 	Violates string `json:"violates,omitempty"`
 	At       string `json:"at,omitempty"`
 	// Exchange is the HTTP request, for HTTP.
@@ -208,7 +208,8 @@ type Message struct {
 	Params jsontext.Value
 }
 
-// Bytes returns the message in the usual order of members, without spaces.
+// Bytes returns the message as JSON without spaces: the members jsonrpc, id, method and params, in
+// this order.
 func (m Message) Bytes() []byte {
 	out := []byte(`{"jsonrpc":"2.0"`)
 	if m.ID.IsPresent() {

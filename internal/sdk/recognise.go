@@ -99,8 +99,8 @@ func scriptOf(program string, args []string, dir string) string {
 }
 
 // sdksOfScript returns the SDKs among the dependencies of the script's package, with their
-// installed versions. If there are several, it returns those whose package name occurs at the
-// beginning of the script, followed by a quotation mark or a slash.
+// installed versions. If there are several, it returns only those whose package name the first
+// maxScript bytes of the script contain, followed by a quotation mark or a slash.
 func sdksOfScript(script string) []Used {
 	var found []Used
 	for folder := filepath.Dir(script); ; folder = filepath.Dir(folder) {

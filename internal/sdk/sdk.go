@@ -36,7 +36,8 @@ type Finding struct {
 	Transports  []spec.Transport `yaml:"transports"` // empty for all
 	Since       string           `yaml:"since"`      // the first version in which a golden shows it
 	Until       string           `yaml:"until"`      // the last such version
-	// Shape must match the text of Seen or of one event of the evidence, written as one line.
+	// Shape must match the text that searchText returns: a line with Seen, and one for each event
+	// of the evidence.
 	Shape Pattern `yaml:"shape"`
 	Note  string  `yaml:"note"`  // one sentence: what the SDK does
 	Issue string  `yaml:"issue"` // URL of the issue, or "" if none is known

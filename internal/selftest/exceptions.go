@@ -6,9 +6,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// An Exception allows a row to have an unexpected outcome, for a reason. An
-// exception that no longer occurs is an error, because it would hide the next
-// defect.
+// An Exception allows a row of the kill matrix to have an unexpected outcome, for a reason. An
+// exception that no longer occurs is an error, because it would hide the next defect.
 type Exception struct {
 	Fault string `json:"fault"`
 	// Transport and Revision narrow the exception. Empty means any.

@@ -58,8 +58,8 @@ type Sum struct {
 	Excepted int `json:"excepted"`
 }
 
-// bestFirst orders outcomes. An unexpected outcome that is not excepted ranks after all of
-// them.
+// bestFirst orders the outcomes from best to worst. See rank: outcomes that are neither expected
+// nor excepted rank after all others.
 var bestFirst = []Outcome{Silent, Killed, NotYet, MisAttributed, Survived, FalseAlarm, Failed}
 
 func rank(r *Result) int {

@@ -54,7 +54,7 @@ type Result struct {
 	Title       string `json:"title"`
 	Place
 	Outcome Outcome `json:"outcome"`
-	// By explains the outcome: for a killed fault, the judge and the finding that killed it; for
+	// By explains the outcome: for a killed fault, the check and the finding that killed it; for
 	// other outcomes, the findings, the reason why no check exists, or why the run failed.
 	By []string `json:"by,omitempty"`
 	// Excepted is the reason why an unexpected outcome is allowed; see
@@ -84,13 +84,12 @@ type Options struct {
 	Faultless bool
 	// Full tries each fault and each legal variation in all of its places. By default, a fault is
 	// tried in one place, and a legal variation in every revision of its era on stdio and in one
-	// revision over each other transport. A fault is judged first by its own requirement's judges
-	// and, unless those kill it, by the whole suite. With Full, the whole suite judges a fault
-	// right away in the first of its places. The whole suite always judges legal variations.
+	// revision over each other transport. A fault meets first the checks of its own requirement
+	// and, unless those kill it, all checks. With Full, it meets all checks right away in the first
+	// of its places. A legal variation always meets all checks.
 	Full bool
-	// Workers limits how much runs concurrently. A row that begins with its own
-	// requirement's judges counts once, and a row that begins with the whole
-	// suite counts wholeWeight times.
+	// Workers limits how much runs concurrently. A row that begins with the checks of its own
+	// requirement counts once, and a row that begins with all checks counts wholeWeight times.
 	Workers int
 	// Command starts the reference server as a process, for faults that only a
 	// process can have. The id of the fault is appended.
@@ -116,8 +115,7 @@ const rowTime = 10 * time.Minute
 // errRowTime is the cause of a context that ended after rowTime.
 var errRowTime = errors.New("it took more than " + rowTime.String())
 
-// wholeWeight is the ratio of the work of the whole suite to that of a single
-// requirement's judges.
+// wholeWeight is the ratio of the work of all checks to that of the checks of one requirement.
 const wholeWeight = 3
 
 // Rows are retried only if at most maxRetried of them have an unexpected outcome, or at most one in
@@ -213,7 +211,7 @@ func shuffled(jobs []job) []int {
 const orderSalt = 2605
 
 // retry retries the rows with unexpected outcomes, a few at a time, because a busy machine may keep
-// a judge from observing a fault. A kill is valid whenever it happens. A false alarm is retried
+// a check from observing a fault. A kill is valid whenever it happens. A false alarm is retried
 // only if none of its findings was reproduced within the first run. If the retry has the expected
 // outcome, its result replaces the row, which keeps the earlier result in First.
 func (o *Options) retry(ctx context.Context, jobs []job, m *Matrix) {

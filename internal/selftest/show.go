@@ -13,10 +13,9 @@ import (
 // showTime limits the response time of a server in this process.
 const showTime = 500 * time.Millisecond
 
-// JudgeFault runs the judges of the requirement that the fault breaks against the
-// reference server with that fault, in this process. It returns the most severe
-// finding on the requirement, or nil if there is none, for example because only
-// a separate process can have the fault.
+// JudgeFault runs the checks of the requirement that the fault breaks against the reference server
+// with that fault, in this process. It returns the most severe finding on the requirement, or nil
+// if there is none, for example because only a separate process can have the fault.
 func JudgeFault(ctx context.Context, f faults.Fault, at Place) *verdict.Finding {
 	if f.NeedsProcess || f.Legal {
 		return nil

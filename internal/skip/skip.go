@@ -1,5 +1,6 @@
 // Package skip skips tests that take long, so that go test ./... stays short, and those that need
-// servers, clients or suites that are not installed with the project.
+// servers and clients of other projects or the official conformance suite, which are not installed
+// with this project.
 package skip
 
 import (
@@ -7,9 +8,9 @@ import (
 	"testing"
 )
 
-// Required is the environment variable for tests that need real servers, clients or suites. If
-// it is "required" or "all", those that take minutes run too, and a test fails if its programs
-// are missing. Tests that only .ci/nightly runs need "all".
+// Required is the environment variable for tests that need programs of other projects, see the
+// package comment. If it is "required" or "all", those of them that take minutes run too, and a
+// test fails if its programs are missing. Tests that only .ci/nightly runs need "all".
 const Required = "MCP_CONFORM_REAL_SERVERS"
 
 // SlowTests is the environment variable that makes slow tests run: most of them if it is "run", and

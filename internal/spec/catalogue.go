@@ -30,7 +30,8 @@ type Basis string
 
 // The bases, strongest first.
 const (
-	// Keyword: the page has an upper-case RFC 2119 keyword of the requirement's level.
+	// Keyword: the page of the specification has an upper-case RFC 2119 keyword of the
+	// requirement's level.
 	Keyword Basis = "keyword"
 	// Schema: a message that breaks the requirement does not validate against the schema.
 	Schema Basis = "schema"

@@ -26,9 +26,9 @@ type Profile struct {
 	About      string      `yaml:"about"` // the purpose of the profile, in one sentence
 	Revisions  []Revision  `yaml:"revisions"`
 	Transports []Transport `yaml:"transports"`
-	// Core are the ids of the requirements that concern every server with the feature, and whose
-	// deviations can be graded as broken. Extended are the ids of those that depend on optional
-	// parts of the feature, or whose deviations are warnings at most.
+	// Core are the ids of the requirements that concern every server with the profile's feature,
+	// and whose deviations can be graded as broken. Extended are the ids of those that depend on
+	// optional parts of the feature, or whose deviations are warnings at most.
 	Core     []string `yaml:"core"`
 	Extended []string `yaml:"extended"`
 	// Digest is the hash of the file: SHA-256, in hexadecimal.
