@@ -189,9 +189,10 @@ func (c *ConcurrentClients) checkSubscriptions(ctx context.Context) {
 }
 
 // checkUnsubscribing subscribes two clients to a resource, and ends one subscription. The other
-// client must still get updates. It makes the changes itself, because the server may have a
-// separate resource for each client. A missing update counts only if it occurs twice, if updates
-// came before, and if they come again as soon as the client renews its subscription.
+// client must still get updates. That client makes the changes itself, because the server may have
+// a separate resource for each client. A missing update counts only if a second update is missing
+// too, if updates came before, and if they come again as soon as the client renews its
+// subscription.
 func (c *ConcurrentClients) checkUnsubscribing(ctx context.Context, uri string) {
 	leaving, staying, changes := c.First(), c.convs[len(c.convs)-1], 0
 	send := func(conv *client.Conversation, method string) *client.Reply {

@@ -204,8 +204,8 @@ func setLevel(ctx context.Context, conv *client.Conversation, level string) bool
 	return conv.Do(ctx, spec.MethodSetLevel, map[string]any{"level": level}, client.Within(0)).Succeeded()
 }
 
-// highestLevel is the log level whose messages pass every level that a client
-// may set.
+// highestLevel is the most severe log level: a server sends its messages whatever level the client
+// has set.
 const highestLevel = "emergency"
 
 // logLevels returns the distinct levels of the log messages among the events, sorted and

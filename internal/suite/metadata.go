@@ -8,7 +8,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// WithoutMeta returns the usual _meta of a request without the given keys.
+// WithoutMeta returns the _meta that c adds to its requests, without the given keys.
 func WithoutMeta(c *client.Conversation, keys ...string) map[string]any {
 	meta := c.Metadata()
 	for _, key := range keys {
@@ -17,7 +17,7 @@ func WithoutMeta(c *client.Conversation, keys ...string) map[string]any {
 	return meta
 }
 
-// WithMeta returns the usual _meta of a request with key set to value.
+// WithMeta returns the _meta that c adds to its requests, with key set to value.
 func WithMeta(c *client.Conversation, key string, value any) map[string]any {
 	meta := c.Metadata()
 	meta[key] = value

@@ -59,9 +59,9 @@ func (t *T) WalkAgain(ctx context.Context, method, member string, pages int) {
 	}
 }
 
-// listChange reports whether a walk shows that a list changed since the last complete walk among
-// the earlier events, and returns the position of that walk's end. A walk that stopped before the
-// end of the list shows nothing.
+// listChange reports whether the events of a new walk show that a list changed since the last
+// complete walk among the earlier events, and returns the position of the end of that earlier walk.
+// A walk that stopped before the end of the list shows nothing.
 func listChange(earlier, walk []*transcript.Event, member string) (since int, changed bool) {
 	before, since := namesIn(earlier, member)
 	after, _ := namesIn(walk, member)

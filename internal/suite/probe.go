@@ -97,9 +97,9 @@ func (t *T) Probe(ctx context.Context, c *client.Conversation, p Probe) iter.Seq
 }
 
 // ResendAlone resends a request that got no response in c, in a conversation of its own, and waits
-// for up to the whole timeout; rules judge the response. A call of a real tool may take any time,
-// and keep a server busy. A request with an unknown name runs no code of the server's author, so an
-// otherwise idle server has to answer it.
+// for up to the whole timeout; rules judge the response. In c, a call of an existing tool may have
+// kept the server busy. A request with an unknown name runs no code of the server's author, so a
+// server that has nothing else to do must respond to it.
 func (t *T) ResendAlone(ctx context.Context, c *client.Conversation, r Request) {
 	if ctx.Err() == nil && responseTo(c, r) == nil {
 		t.Start(ctx, client.Options{Pace: &client.Pace{}}).Do(ctx, r.Method, r.Params)

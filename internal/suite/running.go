@@ -11,7 +11,7 @@ import (
 
 // AwaitRunning waits for the first progress at or after the given position, or the response to the
 // call with the id, for the timeout of the conversation at most. It reports whether progress came
-// first, so that the call is still running.
+// first, which means that the call is still running.
 func AwaitRunning(ctx context.Context, c *client.Conversation, from int, id wire.ID) bool {
 	first, err := c.Await(ctx, from, func(e *transcript.Event) bool {
 		return e.Kind == transcript.Received && HasMessage(e, isProgress) || e.ResponseTo(id) != nil

@@ -175,8 +175,9 @@ func (t *T) Conversation(ctx context.Context) *client.Conversation {
 }
 
 // WalkUnlessNotified walks a list again, up to the given number of pages, if the server did not
-// declare listChanged. Without that notification, an entry is known to be missing only if two walks
-// lack it. member names both the capability and the member of the result that holds the entries.
+// declare listChanged. Such a server may change the list without a notification, so an entry is
+// known to be missing only if two walks lack it. member names both the capability and the member of
+// the result that holds the entries.
 func (t *T) WalkUnlessNotified(ctx context.Context, method, member string, pages int) {
 	if !t.Inventory.Declares(member + ".listChanged") {
 		inventory.Walk(ctx, t.Conversation(ctx), method, member, pages)

@@ -260,7 +260,7 @@ func (s *Stream) WaitUntil(ctx context.Context, limit time.Duration, done func(x
 	}
 }
 
-// waitUntilFence is like WaitUntil with the usual limit. If no response has come by then, the
+// waitUntilFence is like WaitUntil with the limit w.limit(). If no response has come by then, the
 // server may only be slow. In that case waitUntilFence waits until the server has responded to a
 // later request, and then for Conversation.Grace.
 func (s *Stream) waitUntilFence(ctx context.Context, done func(x *transcript.Exchange) bool) *transcript.Exchange {

@@ -18,8 +18,8 @@ import (
 const lateStart = time.Minute
 
 // TryLate runs one case, and all rules on its traffic, against a conforming reference server that
-// starts only after the given time. No finding may be above a note, and every requirement that is
-// kept by a server that starts immediately must be kept.
+// starts only after the given time. No finding may be more severe than a note, and every
+// requirement that is kept by a server that starts immediately must be kept.
 func TryLate(t *testing.T, cases []suite.Case, id string, by time.Duration) {
 	runSubtest(t, id, spec.Stdio, func(t *testing.T) {
 		why := map[string]string{}

@@ -292,9 +292,9 @@ func (s *supervisor) conclude(r *Result, service *stdio.Service, why, folder str
 	return nil
 }
 
-// explainUnreachable adds to the problem of an unreachable server what its run quotes of its output,
-// and the hint; both may be empty. It writes paths in the server's folder work relative to it,
-// because the name of that folder differs from run to run.
+// explainUnreachable returns problem, which says why a server is unreachable, followed by the run's
+// quote of the server's output and by the hint; each of the two may be empty. It writes paths in
+// the server's folder work relative to it, because the name of that folder differs from run to run.
 func explainUnreachable(problem, quote, hint, work string) string {
 	if quote != "" {
 		problem += "; " + shorten(quote, maxCause)
