@@ -25,7 +25,7 @@ func exceedsDisk(work string, limit int64, service *stdio.Service) string {
 	return ""
 }
 
-// minSize is the minimum size, in bytes, that counts for a file or folder, even for an empty one.
+// minSize is the size, in bytes, as which a smaller or empty file and every folder counts.
 const minSize = 4 << 10
 
 // sizeOf returns the size, in bytes, of a folder with everything in it. Above the limit it stops

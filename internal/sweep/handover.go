@@ -11,17 +11,17 @@ import (
 // Handover. The run hides the variable from its server.
 const HandoverVariable = "MCP_CONFORM_HANDOVER_FILE"
 
-// handoverFile is the name of that file in the folder of a server.
+// handoverFile is the name of the file with the Handover, in the folder of a server.
 const handoverFile = "handover.json"
 
-// maxHandover limits the size of that file, in bytes. A run writes less, but its server can write
-// into the same folder.
+// maxHandover limits the size of handoverFile, in bytes. A run writes less, but its server can
+// write into the same folder.
 const maxHandover = 1 << 20
 
-// A Handover is what a run reports to its sweep and to nothing else.
+// A Handover is what a run reports only to the sweep that started it.
 type Handover struct {
-	// PauseEnd is until when the host of the server wants no more requests; the zero value if the
-	// host is not known to limit them.
+	// PauseEnd is the time before which the host of the server wants no further requests; the zero
+	// value if the host is not known to limit requests.
 	PauseEnd time.Time `json:"pauseEnd,omitzero"`
 	// Quote is what the run quotes of the output of its server, in one line: the first line of the
 	// cause, or the last line of the output if the run knows no cause. It is "" if the run quotes

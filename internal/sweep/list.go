@@ -294,8 +294,8 @@ func (l *listReader) checkListKeys(root *yaml.Node, servers []*yaml.Node) {
 	}
 }
 
-// complainOfNoList complains about a document without servers. It names the key that may have been
-// meant to be servers.
+// complainOfNoList complains about a document without servers. It names a key that is probably a
+// misspelling of servers, or mcpServers.
 func (l *listReader) complainOfNoList(root *yaml.Node) {
 	for i := 0; root.Kind == yaml.MappingNode && i < len(root.Content); i += 2 {
 		switch key := root.Content[i]; {
@@ -315,7 +315,8 @@ func (l *listReader) complainOfAlias(n *yaml.Node) {
 	l.complain(n, "", fmt.Sprintf("the alias *%s can't be an entry", n.Value), "write the entry out: each has a name of its own")
 }
 
-// registered returns the server.json in an item of a registry, or nil if it is not of a registry.
+// registered returns the server.json in an item of a list, or nil if the item does not come from a
+// registry.
 func registered(item *yaml.Node) *yaml.Node {
 	server := member(item, "server")
 	if server == nil && (member(item, "packages") != nil || member(item, "remotes") != nil) {
@@ -324,8 +325,8 @@ func registered(item *yaml.Node) *yaml.Node {
 	return server
 }
 
-// readItem returns the entry of an item, or nil if the registry has a newer version of it, or has
-// deleted it. See readEntry for an item with errors.
+// readItem returns the entry of an item. It returns nil if the item comes from a registry that has
+// a newer version of the server, or has deleted the server. See readEntry for an item with errors.
 func (l *listReader) readItem(item *yaml.Node) *Entry {
 	server := registered(item)
 	if server == nil {

@@ -15,7 +15,7 @@ import (
 const (
 	// maxName limits the length of a name, because a folder's name has at most 255 bytes.
 	maxName = 200
-	// slash stands for / in the name of a folder. No server's name contains it.
+	// slash stands for / in the name of a folder. No name that safeName matches contains it.
 	slash = "~"
 )
 

@@ -69,8 +69,8 @@ func matchesURL(address, rule string) bool {
 	return address != "" && strings.ContainsAny(rule, "/:") && (matchesURL(address, "https://"+rule) || matchesURL(address, "http://"+rule))
 }
 
-// hasURLPrefix reports whether a URL begins with the prefix, which must end at a segment of the
-// URL's path.
+// hasURLPrefix reports whether a URL begins with the prefix, and the prefix ends where the URL's
+// host or a segment of its path ends.
 func hasURLPrefix(url, prefix string) bool {
 	rest, ok := strings.CutPrefix(url, strings.TrimSuffix(prefix, "/"))
 	return ok && (rest == "" || strings.ContainsAny(rest[:1], "/?#"))

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// maxPause limits the sum of consecutive pauses of a host that do not help.
+// maxPause limits the sum of consecutive pauses after each of which a host demands another one.
 const maxPause = 10 * time.Minute
 
 // A hostPause is the pause that a host demands.
@@ -15,11 +15,11 @@ type hostPause struct {
 	sum time.Duration // of consecutive pauses
 }
 
-// hostPauses are the pauses of hosts. There is none for the host "".
+// hostPauses maps each host that demands a pause to the pause. It has no entry for the host "".
 type hostPauses map[string]hostPause
 
-// next returns a channel that is ready when the first pause ends that delays an entry. It is nil if
-// no entry is delayed.
+// next returns a channel that delivers a value when the first of the pauses that delay pending
+// entries ends. It returns nil if no entry is delayed.
 func (p hostPauses) next(pending []*Entry, now time.Time) <-chan time.Time {
 	first := time.Duration(0)
 	for _, e := range pending {

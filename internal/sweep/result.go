@@ -66,7 +66,7 @@ type Result struct {
 	Seconds   float64                 `json:"seconds"`
 
 	partial string    // the folder that its reports are in; "" if there is none
-	paused  time.Time // until when its host wants no more requests; the zero value if it is not known to limit them
+	paused  time.Time // see Handover.PauseEnd
 }
 
 // Counts counts the requirements that have findings. Each counts once, by its most severe finding.
