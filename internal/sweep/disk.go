@@ -25,7 +25,7 @@ func exceedsDisk(work string, limit int64, service *stdio.Service) string {
 	return ""
 }
 
-// minSize is the size, in bytes, as which a smaller or empty file and every folder counts.
+// minSize is the least size, in bytes, that sizeOf counts for a file or a folder.
 const minSize = 4 << 10
 
 // sizeOf returns the size, in bytes, of a folder with everything in it. Above the limit it stops

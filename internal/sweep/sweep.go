@@ -68,16 +68,16 @@ type supervisor struct {
 	judged  int // the number of servers judged since began
 	// interrupted are the servers that were being judged when the context ended.
 	interrupted []Running
-	// written is when sweep.json was written, and cost is how long that took.
+	// written is when sweep.json was last written, and cost is how long that took.
 	written time.Time
 	cost    time.Duration
 	// judgeServer is judge, or a stub in tests.
 	judgeServer func(ctx context.Context, e *Entry) (*Result, error)
 }
 
-// Run judges the servers of a shard, and returns all results. If the context ends, the servers that
-// are not finished have the outcome Pending or, if they were to be judged again only because of
-// RetryFailed, the earlier one. Sweep.Unfinished counts them, and the error is nil.
+// Run judges the servers of a shard, and returns all results. If the context ends, the error is
+// nil, and Sweep.Unfinished counts the servers that are not finished. Their outcome is Pending, or
+// their earlier outcome if they were to be judged again only because of RetryFailed.
 func Run(ctx context.Context, o Options) (*Sweep, error) {
 	s := &supervisor{Options: o}
 	s.judgeServer = s.judge
@@ -318,7 +318,7 @@ func (s *supervisor) judgeAll(ctx context.Context, pending []*Entry) (unfinished
 	}
 }
 
-// keepResult writes a result, and now and then sweep.json, which is computed from all of them.
+// keepResult writes a result, and now and then sweep.json, which is computed from all results.
 func (s *supervisor) keepResult(e *Entry, r *Result) error {
 	if err := s.saveResult(e, r, r.partial); err != nil {
 		return err

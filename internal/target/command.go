@@ -181,7 +181,8 @@ type problem struct {
 	instead []string // replaces argv[0]; nil if it can't be guessed
 }
 
-// runners are the usual programs for files that are rarely executable.
+// runners maps extensions of files that rarely have execute permission to the commands that run
+// such files.
 var runners = map[string][]string{
 	".js": {"node"}, ".mjs": {"node"}, ".cjs": {"node"},
 	".ts": {"npx", "tsx"}, ".mts": {"npx", "tsx"}, ".cts": {"npx", "tsx"},

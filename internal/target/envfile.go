@@ -23,8 +23,8 @@ func (x *expander) readEnvFile(path string) ([]setting, error) {
 	return parseEnvFile(string(text)), nil
 }
 
-// parseEnvFile parses lines of NAME=value (or NAME: value), with an optional export prefix,
-// quotes and comments. It ignores other lines, as the clients do.
+// parseEnvFile parses lines of NAME=value (or NAME: value), with an optional export prefix, quotes
+// and comments. It ignores other lines, as VS Code and other MCP clients do.
 //
 // It does not use joho/godotenv, whose results differ from those of the clients: that package
 // expands variables, so that PASSWORD=p$5word becomes "pword", leaves backticks in values, and

@@ -9,8 +9,9 @@ import (
 )
 
 // AddVariable adds the value of a variable that the user set, as redact.Secrets.AddGiven does. A
-// value that the program's own texts contain as a word, or as a part of one, is an ordinary setting
-// unless the name indicates a secret: replacing it would make those texts unreadable.
+// value that the texts of the requirement catalogue contain as a word, or as a part of one, is not
+// added unless the name indicates a secret: replacing the value would make those texts unreadable
+// in reports.
 func AddVariable(secrets *redact.Secrets, name, value string) {
 	if redact.IsSecretSetting(name) || !isOwnWord(strings.TrimSpace(value)) {
 		secrets.AddGiven(name, value)

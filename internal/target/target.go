@@ -51,7 +51,7 @@ func (t *Target) Command() (argv []string, dir string) {
 }
 
 // fetchers has the programs that may download what they start, each with the subcommands that do
-// so; nil means that the program may download whatever its arguments are.
+// so; nil means that the program may do so with any arguments.
 var fetchers = map[string][]string{
 	"npx": nil, "pnpx": nil, "bunx": nil, "uvx": nil,
 	"npm": {"exec", "x"}, "pnpm": {"dlx"}, "yarn": {"dlx"}, "bun": {"x"}, "uv": {"run", "tool"}, "pipx": {"run"},
@@ -216,9 +216,9 @@ func (r *resolver) absolute(path, base string) string {
 }
 
 // commonFlags returns the flags that all ways of naming a server share. Of an --env flag it returns
-// only the name of the variable, because the command takes the value from the user's environment. A
-// value with PortMark, the placeholder of a port, is not there, so it is returned too, unless it is
-// secret.
+// only the name of the variable, because the command takes the value from the user's environment.
+// That environment has no values with PortMark, the placeholder of a port, so commonFlags returns
+// such a value as well, unless it is secret.
 func (r *resolver) commonFlags() []string {
 	var flags []string
 	for _, s := range r.given {
