@@ -16,8 +16,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// send adds the operation's message to the pending frames, and writes them unless the next message
-// belongs to the same write.
+// send adds the operation's message to the pending frames, and writes all of these unless the next
+// message belongs to the same write (see Operation.Together).
 func (r *runner) send(l *liveConversation, i int, o *Operation) {
 	frame, ok := r.fillMessage(l, o)
 	if !ok {

@@ -29,7 +29,8 @@ type Player struct {
 	// CancelsOpen makes even a patient player cancel the requests that are pending at the end of a
 	// conversation.
 	CancelsOpen bool
-	// FinalWait is how long the player waits at the end for notifications of changes.
+	// FinalWait is how long the player waits for notifications of changes before it ends a
+	// conversation.
 	FinalWait time.Duration
 	// Hangs, if set, reports whether requests of a method are known to hang the
 	// server. After such a request, the player waits for responses no longer

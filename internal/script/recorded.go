@@ -72,9 +72,9 @@ func shownRequests(events []*transcript.Event, evidence []int) map[int]bool {
 }
 
 // operationsBetween returns operations that send the client's messages from one position to
-// another, both included, except those whose position the filter with rejects. It also omits the
-// handshake and the client's responses, because a replay produces its own, and cancellations of
-// requests that it omits.
+// another, both included, except those for whose position the function with returns false. It also
+// omits the handshake and the client's responses, because a replay produces its own, and
+// cancellations of requests that it omits.
 func operationsBetween(events []*transcript.Event, from, to int, with func(at int) bool) []Operation {
 	var out []Operation
 	opened, d := map[string]bool{}, transcript.DialogueOf(events)

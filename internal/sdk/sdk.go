@@ -1,5 +1,5 @@
-// Package sdk recognises the SDK that a server is built with from the server's
-// files, and marks the findings that the SDK causes.
+// Package sdk finds out from a server's files which SDK the server is built with, and marks the
+// findings that the SDK causes.
 package sdk
 
 import (

@@ -33,8 +33,7 @@ const (
 	UnsupportedVersion
 )
 
-// CodesFor returns the codes that revision r defines for mistake m, the usual one
-// first.
+// CodesFor returns the codes that revision r defines for mistake m.
 func CodesFor(m Mistake, r Revision) []Code {
 	switch m {
 	case Unparsable:

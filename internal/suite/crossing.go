@@ -86,8 +86,8 @@ func (c *ConcurrentClients) judgeUnanswered(i int, p replyPair) bool {
 	return true
 }
 
-// stepsOf returns the number of steps of the calls of client i: a number that results do not
-// contain by chance.
+// stepsOf returns the number of steps in each call of client i, see SlowCall: a number that is
+// unlikely to occur in a result by chance.
 func stepsOf(i int) int { return []int{17, 23, 29}[i%clientCount] }
 
 // paramsWithSteps returns the params of a call whose result identifies client

@@ -52,13 +52,13 @@ const (
 	// KiB of memory and 50 µs to judge.
 	runMessages = 20_000
 	// fewMessages is the message limit after the server has flooded a conversation, or while the
-	// transcripts use half of the budget. It limits messages rather than bytes because the
-	// responses to a server's requests need memory too.
+	// transcripts use half of the budget. It limits messages rather than bytes because the client's
+	// responses to the server's requests need memory too.
 	fewMessages = 2_000
 	// fewestMessages is the message limit after a flood, while the transcripts exceed the budget.
 	fewestMessages = 200
-	// maxHeld is the budget for all transcripts of a run in bytes. Above it, frames lose their
-	// payload, see DefaultLimit.
+	// maxHeld is the budget for all transcripts of a run in bytes. Above it, long frames are
+	// reduced as DefaultLimit describes.
 	maxHeld = 64 << 20
 	// eventCost is the memory cost of an event in bytes, without its frame.
 	eventCost = 400

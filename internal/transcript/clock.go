@@ -82,8 +82,8 @@ func (c *Clock) Moment() Moment { return Moment{time.Now(), c.HeldTime()} }
 
 type clockKey struct{}
 
-// WithClock returns a context for requests outside of a conversation, which makes the pacer stop
-// the clock while it delays them.
+// WithClock returns a context for HTTP requests outside of a conversation: a rate limit that delays
+// these requests stops the clock meanwhile.
 func WithClock(ctx context.Context, c *Clock) context.Context {
 	return context.WithValue(ctx, clockKey{}, c)
 }

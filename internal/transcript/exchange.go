@@ -7,9 +7,9 @@ import (
 )
 
 // The kinds of event over HTTP, in addition to Sent and Received. An exchange is one request with
-// its response. All its events have its number. Events of other exchanges may come between them,
-// but their order is: Requested, Sent if the request has a body, Responded, Received or Streamed
-// for the response body, and Over.
+// its response. All events of an exchange have its number. They come in this order, possibly with
+// events of other exchanges between them: Requested, Sent if the request has a body, Responded,
+// Received or Streamed for the response body, and Over.
 const (
 	Requested Kind = "request"  // the head of the client's request; Raw holds its lines
 	Responded Kind = "response" // the head of the server's response; Raw holds its lines
