@@ -32,9 +32,9 @@ func FromRecord(events []*transcript.Event, at []int, rev spec.Revision) []Scrip
 	var out []Script
 	for _, part := range []struct {
 		from int
-		with func(at int) bool
+		keep func(at int) bool
 	}{{0, func(at int) bool { return shown[at] }}, {begin, all}, {0, all}} {
-		s := Script{Revision: rev, Operations: operationsBetween(events, part.from, last, part.with)}
+		s := Script{Revision: rev, Operations: operationsBetween(events, part.from, last, part.keep)}
 		same := func(have Script) bool { return reflect.DeepEqual(have, s) }
 		if len(s.Operations) <= maxOperations && !slices.ContainsFunc(out, same) {
 			out = append(out, s)
@@ -72,10 +72,10 @@ func shownRequests(events []*transcript.Event, evidence []int) map[int]bool {
 }
 
 // operationsBetween returns operations that send the client's messages from one position to
-// another, both included, except those for whose position the function with returns false. It also
-// omits the handshake and the client's responses, because a replay produces its own, and
-// cancellations of requests that it omits.
-func operationsBetween(events []*transcript.Event, from, to int, with func(at int) bool) []Operation {
+// another, both included, except those for whose position keep returns false. It also omits the
+// handshake and the client's responses, because a replay produces its own, and cancellations of
+// requests that it omits.
+func operationsBetween(events []*transcript.Event, from, to int, keep func(at int) bool) []Operation {
 	var out []Operation
 	opened, d := map[string]bool{}, transcript.DialogueOf(events)
 	for i, e := range events[:to+1] {
@@ -84,7 +84,7 @@ func operationsBetween(events []*transcript.Event, from, to int, with func(at in
 		}
 		messages := e.Messages()
 		if whole := len(messages) == 1 && !e.Frame.Batch && len(e.Frame.Problems) == 0; !whole {
-			if i >= from && with(i) {
+			if i >= from && keep(i) {
 				out = append(out, Operation{Do: Raw, Message: append(slices.Clone(e.Raw), '\n')})
 			}
 			continue
@@ -92,10 +92,10 @@ func operationsBetween(events []*transcript.Event, from, to int, with func(at in
 		m := &messages[0]
 		greets := (m.Method == spec.MethodInitialize || m.Method == spec.MethodInitialized) && !opened[m.Method]
 		opened[m.Method] = true
-		if i < from || greets || m.Kind == wire.Response || !with(i) {
+		if i < from || greets || m.Kind == wire.Response || !keep(i) {
 			continue
 		}
-		if r := d.RequestOf(m); m.Method == spec.MethodCancelled && r != nil && (r.Event.Seq < from || !with(r.Event.Seq)) {
+		if r := d.RequestOf(m); m.Method == spec.MethodCancelled && r != nil && (r.Event.Seq < from || !keep(r.Event.Seq)) {
 			continue // a client may cancel only what it has sent
 		}
 		out = append(out, Operation{

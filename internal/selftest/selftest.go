@@ -35,7 +35,7 @@ const (
 	Survived      Outcome = "survived"       // no finding
 	Silent        Outcome = "silent"         // a conforming server without findings, except notes
 	FalseAlarm    Outcome = "false alarm"    // a conforming server that has a finding or can't be judged
-	NotYet        Outcome = "not yet"        // no judge exists yet, see spec.Requirement.NotJudged
+	NotYet        Outcome = "not yet"        // no check judges it yet, see spec.Requirement.NotJudged
 	Failed        Outcome = "failed"         // the run itself failed
 )
 

@@ -160,8 +160,8 @@ func (w *Web) finish(ctx context.Context, s *Stream, r WebRequest) *transcript.E
 		w.t.GiveUp("the case ran out of time")
 	}
 	x = s.Exchange()
-	// Over HTTP+SSE, JSON-RPC responses come on another stream than the HTTP
-	// response.
+	// Over HTTP+SSE, JSON-RPC responses come on the stream of the GET, not in the response to the
+	// POST.
 	if r.method() != "GET" && (len(ids) == 0 || w.t.Transport == spec.SSE) {
 		w.C.RecordUnresponded(ctx, x)
 	}

@@ -79,7 +79,8 @@ type UnclearServer struct {
 	Seams    func() refserver.Seams
 	// May lists requirements on which a finding is correct.
 	May []string
-	// Reasons maps the id of each requirement that must not be observed to a part of the reason.
+	// Reasons maps the id of each requirement whose verdict must be "not observed" to a part of the
+	// reason for this verdict.
 	Reasons map[string]string
 }
 

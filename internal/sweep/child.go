@@ -312,7 +312,8 @@ func explainUnreachable(problem, quote, hint, work string) string {
 	return shorten(problem, maxProblem-len(hint)) + hint
 }
 
-// visibleLines returns a text that ends with a newline, and whose lines have no control characters.
+// visibleLines returns text with the control characters in each line escaped, and with a newline
+// after the last line.
 func visibleLines(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {

@@ -175,7 +175,7 @@ func (e *Entry) hintCwd() string {
 	if e.listDir == "" {
 		return ""
 	}
-	words, isStart := e.Args[1:], e.Args[0] == "--start" // otherwise "--" is before the command, or a URL is alone
+	words, isStart := e.Args[1:], e.Args[0] == "--start" // the first of Args is --start, --, or a URL
 	if isStart {
 		words = strings.Fields(e.Args[1])
 	}

@@ -210,7 +210,7 @@ func (s *supervisor) collectEarlier() (pending []*Entry, err error) {
 		case err != nil:
 			return nil, usagef("delete its folder, and the server is judged again", "an earlier result can't be read: %v", err)
 		case known != nil && known.belongsTo(e) && known.Outcome != OptedOut:
-			s.results[e.Name] = known // until there is another one
+			s.results[e.Name] = known // until the server is judged again
 			if s.RetryFailed && known.Outcome.Failed() {
 				pending = append(pending, e)
 			}

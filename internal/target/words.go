@@ -95,7 +95,8 @@ func (s *splitter) add(c byte, quoted bool) {
 	w.text += string([]byte{c})
 }
 
-// markQuoted records that quotes open at the current end of the word, even if they enclose nothing.
+// markQuoted records that a quoted part begins at the current end of the word; the part may be
+// empty.
 func (s *splitter) markQuoted() {
 	if w := s.begin(); w.quoted < 0 {
 		w.quoted = len(w.text)
