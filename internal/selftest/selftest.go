@@ -84,9 +84,9 @@ type Options struct {
 	Faultless bool
 	// Full tries each fault and each legal variation in all of its places. By default, a fault is
 	// tried in one place, and a legal variation in every revision of its era on stdio and in one
-	// revision over each other transport. A fault meets first the checks of its own requirement
-	// and, unless those kill it, all checks. With Full, it meets all checks right away in the first
-	// of its places. A legal variation always meets all checks.
+	// revision over each other transport. The checks of a fault's own requirement run first and,
+	// unless those kill it, all checks. With Full, all checks run right away in the first place of
+	// each fault. For a legal variation, all checks always run right away.
 	Full bool
 	// Workers limits how much runs concurrently. A row that begins with the checks of its own
 	// requirement counts once, and a row that begins with all checks counts wholeWeight times.

@@ -294,8 +294,8 @@ func (l *listReader) checkListKeys(root *yaml.Node, servers []*yaml.Node) {
 	}
 }
 
-// complainOfNoList complains about a document without servers. It names a key that is probably a
-// misspelling of servers, or mcpServers.
+// complainOfNoList complains about a document without servers. If the document has the key
+// mcpServers, or a key that is probably a misspelling of servers, the error names that key.
 func (l *listReader) complainOfNoList(root *yaml.Node) {
 	for i := 0; root.Kind == yaml.MappingNode && i < len(root.Content); i += 2 {
 		switch key := root.Content[i]; {

@@ -82,8 +82,8 @@ func (c *Clock) Moment() Moment { return Moment{time.Now(), c.HeldTime()} }
 
 type clockKey struct{}
 
-// WithClock returns a context for HTTP requests outside of a conversation: a rate limit that delays
-// these requests stops the clock meanwhile.
+// WithClock returns a context for HTTP requests outside of a conversation. The clock is stopped
+// while a rate limit delays these requests.
 func WithClock(ctx context.Context, c *Clock) context.Context {
 	return context.WithValue(ctx, clockKey{}, c)
 }
