@@ -199,8 +199,8 @@ func IsInterceptedStatus(status int) bool {
 //	402       an exhausted quota, or an unpaid bill
 //	421       a check of the host name, by a server with several
 //
-// Checks of requirements that demand such a status, such as 403 for an invalid Origin, make an
-// exception.
+// A check of a requirement that demands such a status, such as 403 for an invalid Origin, does not
+// treat it as ambiguous.
 func IsAmbiguousStatus(status int) bool {
 	switch status {
 	case 401, 402, 403, 421:

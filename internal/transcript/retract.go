@@ -2,8 +2,8 @@ package transcript
 
 // Retract replaces the events of an exchange with remarks, the first of which has the text. Callers
 // use it for a request that is sent again because the server refused it, for its rate limit or for
-// a token without the necessary scopes. It may do so because the refused request had no effect on
-// the session.
+// a token without the necessary scopes. The transcript may drop the refused attempt because the
+// attempt had no effect on the session.
 func (t *Transcript) Retract(exchange int, text string) {
 	defer t.lockToChange()()
 	var freed int64

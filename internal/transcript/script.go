@@ -254,9 +254,9 @@ func (s *script) parseDetail(what, arg string) error {
 	return nil
 }
 
-// requestPosition returns the position that arg stands for. If arg is "@NUMBER" and there is an
-// event at that position, this is NUMBER. Otherwise it is the position of the newest sent frame
-// that has a message with the id arg.
+// requestPosition returns the position of the request that arg names: NUMBER if arg is "@NUMBER"
+// and there is an event at that position, and otherwise the position of the newest sent frame that
+// has a message with the id arg.
 func (s *script) requestPosition(arg string) (int, error) {
 	if text, ok := strings.CutPrefix(arg, "@"); ok {
 		if of, err := strconv.Atoi(text); err == nil && of >= 0 && of < len(s.Events) {

@@ -65,8 +65,8 @@ func (s *Splitter) lineEnd() (int, bool) {
 			return s.seen + 2, true
 		}
 		return s.seen + 1, true
-	// A CR at the end of the buffer ends the event now, because an LF may never follow. But if
-	// earlier lines ended with CR LF, an LF will follow.
+	// A CR at the end of the buffer ends the event at once, because it may be the whole line
+	// ending. But if earlier lines ended with CR LF, wait for the LF.
 	case s.seen == s.line && !s.crlf:
 		return s.seen + 1, true
 	default:

@@ -17,9 +17,9 @@ import (
 )
 
 // OverdueReason is the reason that a client gives when it cancels a request because it had no
-// response in time. The engine recognises such cancellations by this string. It can use nothing
-// else, because a recording contains only what was sent, and mcp-conform judge must treat the
-// requests of a recording as a run treats its own.
+// response in time. The engine recognises such cancellations by this string rather than by state of
+// the run, because mcp-conform judge has only a recording of the messages, and must treat such
+// requests as a run does.
 const OverdueReason = "no answer in time"
 
 // JudgedReason is like OverdueReason, but for a request whose missing response a case reports.
@@ -69,7 +69,8 @@ type Event struct {
 	Exchange int
 	// Head is the parsed head of Requested and Responded.
 	Head *Head
-	// Stream is the event's chunk of an event stream, see Splitter, or nil. Raw is its data.
+	// Stream is the event's chunk of an event stream, see Splitter, or nil. If it is set, Raw holds
+	// the data in the chunk.
 	Stream []byte
 	// How is the way in which the exchange ended, in Over.
 	How How
@@ -149,16 +150,16 @@ type Transcript struct {
 
 // DefaultLimit is the limit in bytes for the server's kept output: its frames and the memory of
 // their messages. Above it, frames of more than 8 KiB are reduced to their head and the identity of
-// their messages. Readers also call Admit before each frame. Frames from the client are always kept
-// whole.
+// their messages. Frames from the client are always kept whole. How much a server may send is
+// another limit, see Admit.
 const DefaultLimit = 48 << 20
 
 const (
 	// wholeKept is the weight (see eventWeight) up to which a frame is kept whole even above the
 	// limit.
 	wholeKept = 8 << 10
-	// headKept is the size of the kept head of larger frames, and the weight of their kept message
-	// identities.
+	// headKept is the size of the kept head of larger frames, and the maximum weight of their kept
+	// message identities.
 	headKept = wholeKept / 2
 	// messageCost and memberCost are the approximate memory of a message and of a member in
 	// addition to their bytes.
@@ -331,8 +332,8 @@ func withoutLongTexts(in []wire.Problem) []wire.Problem {
 	return out
 }
 
-// Positions returns the positions of events in the given order, without nil events and repetitions
-// of the preceding one.
+// Positions returns the positions of events in the given order. It skips nil events, and events
+// that repeat the one before.
 func Positions(events ...*Event) []int {
 	var out []int
 	for _, e := range events {

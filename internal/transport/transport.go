@@ -1,6 +1,7 @@
 // Package transport defines the interfaces that all transports implement. A link carries raw bytes
 // and records everything in a transcript. It interprets messages only as far as the transport
-// requires: over HTTP, it distinguishes requests and recognizes the one that opens the session.
+// requires: over HTTP, it distinguishes requests from other messages, and recognizes the request
+// that opens the session.
 package transport
 
 import (
@@ -114,7 +115,7 @@ type Web interface {
 // one for a metadata document. They are not recorded.
 type Access struct {
 	URL *url.URL // the MCP endpoint; over HTTP+SSE that of the stream
-	// Client uses the TLS configuration and the proxies of the link, but sends none of its
+	// Client uses the TLS configuration and the proxies of the link, but sends none of the link's
 	// headers, keeps no cookies and follows no redirect.
 	Client *http.Client
 	// Fields are the headers that the user wants on every request, such as Authorization.

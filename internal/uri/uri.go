@@ -12,9 +12,9 @@ import (
 // Nowhere is part of every URI that a case invents for a resource that does not exist.
 const Nowhere = "mcp-conform-no-such-resource"
 
-// Template is a parsed URI template. An RFC 6570 library would be too strict: it
-// rejects the slightly invalid templates that servers write, and does not match
-// "x://a/1/2" with "x://a/{n}", although a server may do so.
+// Template is a parsed URI template. An RFC 6570 library would be too strict: it rejects the
+// slightly invalid templates that servers write, and does not match "x://a/1/2" with "x://a/{n}",
+// although a server may match them.
 type Template struct {
 	Text      string
 	Variables []string // in the order of the expressions, with repetitions
@@ -22,8 +22,9 @@ type Template struct {
 	// so that Match can return its value.
 	Simple bool
 
-	// generous and strict return the expressions for URIs that the template may expand to. They are
-	// nil if the template could not be parsed, and compile the expression when it is first needed.
+	// generous and strict return regular expressions, compiled at the first call. The expression of
+	// generous matches every URI to which the template may expand. That of strict captures the
+	// value of each variable. Both functions are nil if the template could not be parsed.
 	generous, strict func() *regexp.Regexp
 }
 

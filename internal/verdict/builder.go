@@ -21,8 +21,8 @@ type Builder struct {
 }
 
 // Extend returns a builder that adds findings to a report. The verdicts and groups of the report
-// stay as they are, except that a finding raises the verdict of its place if its outcome is more
-// severe.
+// stay as they are, except that a new finding raises the verdict of its place if the finding's
+// outcome is more severe.
 func Extend(p *Report) *Builder {
 	b := &Builder{extended: p, found: map[Key]bool{}}
 	for i := range p.Findings {

@@ -140,8 +140,8 @@ func (a appearance) hasSameCause(b appearance) bool {
 	}
 }
 
-// several is how many messages the server must send during a case for isWithin to apply, because
-// with fewer, a case and a rule may report the same message by chance.
+// several is the minimum number of messages that the server must send during a case for isWithin to
+// apply, because with fewer, a case and a rule may report the same message by chance.
 const several = 3
 
 // isWithin reports whether, while the case ran, the rule objected to exactly the messages to which

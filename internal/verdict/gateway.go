@@ -52,7 +52,7 @@ type NotCompared struct {
 	Reason string `json:"reason"`
 }
 
-// Warns reports whether the gateway loses something that the user does not expect.
+// Warns reports whether the gateway loses something, and the user does not expect the loss.
 func (g *Gateway) Warns() bool {
 	return g != nil && slices.ContainsFunc(g.Changes, func(c Change) bool { return c.Outcome == Warning })
 }

@@ -103,7 +103,7 @@ func (o *opinions) verdicts() []Verdict {
 }
 
 // markBlocked sets BlockedBy of each blocked verdict to the finding that blocks the rest of its
-// revision: a finding on the handshake, or the only broken one.
+// revision: a finding on the handshake or, without one, the only finding whose outcome is broken.
 func (p *Report) markBlocked() {
 	for i := range p.Verdicts {
 		v := &p.Verdicts[i]

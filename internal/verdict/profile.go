@@ -130,8 +130,8 @@ func (p *Report) WhyPartial() string {
 	return p.Incomplete
 }
 
-// appliesElsewhere reports whether the requirement applies in another judged revision of the
-// profile than those in judgedIn, which have a verdict on it.
+// appliesElsewhere reports whether the requirement applies in a judged revision of the profile that
+// is not in judgedIn, the list of revisions with a verdict on the requirement.
 func (p *Report) appliesElsewhere(id string, x *spec.Profile, judgedIn []spec.Revision) bool {
 	q := spec.Requirements().Lookup(id)
 	return q != nil && slices.ContainsFunc(p.Revisions, func(r spec.Revision) bool {

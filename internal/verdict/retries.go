@@ -19,8 +19,8 @@ type Retries struct {
 	Reproduced int // attempts that reproduced the deviation
 	Void       int // retries in which no fresh server started; they do not count as attempts
 
-	// earlier and earlierVoid count the attempts and the void retries in earlier circumstances,
-	// which did not confirm the deviation.
+	// earlier and earlierVoid count the attempts and the void retries before the last call of
+	// Extend or InOtherCase. They did not confirm the deviation.
 	earlier, earlierVoid int
 	isElsewhere          bool // the attempts are in another case, where one is enough
 }
@@ -80,8 +80,9 @@ func (r *Retries) AddOtherCase(other Retries) {
 	r.Attempts, r.Reproduced, r.Void = other.Attempts, r.Reproduced+other.Reproduced, r.Void+other.Void
 }
 
-// Extend allows the maximum number of attempts once more, in other circumstances. One attempt that
-// reproduces the deviation is then enough.
+// Extend allows the maximum number of attempts once more, for a caller that changes the
+// circumstances, such as by running other cases concurrently. One attempt that reproduces the
+// deviation is then enough.
 func (r *Retries) Extend() {
 	r.EachTime, r.earlier, r.earlierVoid, r.isElsewhere = false, r.Attempts, r.Void, false
 }

@@ -189,8 +189,8 @@ type Report struct {
 	Gateway        *Gateway        `json:"gateway,omitempty"`    // what a gateway changes; nil if the server is not a gateway
 	Baseline       string          `json:"baseline,omitempty"`   // the file of known findings that the run was compared with
 	Stale          []StaleEntry    `json:"stale,omitempty"`      // baseline entries that no longer apply; they fail the run
-	// Artifact is the path, from the repository's root, of the file to which formats that need a
-	// place in the code attach the findings.
+	// Artifact is the path of a file, from the repository's root. Report formats in which each
+	// finding needs a place in the code use this file.
 	Artifact string `json:"artifact,omitempty"`
 	Stats    Stats  `json:"stats"`
 }

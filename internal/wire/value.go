@@ -39,9 +39,9 @@ func readValue(v []byte, opts ...jsontext.Options) (jsontext.Value, error) {
 	return r.read(v, opts...)
 }
 
-// largeText is the size in bytes above which readValue reads only one value at a time, with a
-// decoder outside the pool, because the decoder stores all names of an object to detect duplicates,
-// which takes 50 MiB or more for half a million names.
+// largeText is the size in bytes above which concurrent calls of readValue run one after the other,
+// each with a decoder outside the pool, because the decoder stores all names of an object to detect
+// duplicates, which takes 50 MiB or more for half a million names.
 const largeText = 1 << 20
 
 var largeTextMutex sync.Mutex

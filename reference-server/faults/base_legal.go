@@ -18,8 +18,8 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// legalMessages returns the legal variations in the form of responses, and in the choice of
-// requests that get a response.
+// legalMessages returns the legal variations in what responses look like, and in which requests get
+// one.
 func legalMessages() []*Fault {
 	older := olderRevisions()
 	return []*Fault{

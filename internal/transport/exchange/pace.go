@@ -70,7 +70,7 @@ func (b *backoff) waitAfter(r refusal) time.Duration {
 }
 
 // begin begins a wait after a refusal, and returns its duration. ok is false if waiting does not
-// help, so that the caller must give up.
+// help; the caller must then give up.
 func (b *backoff) begin(r refusal) (wait time.Duration, ok bool) {
 	if b.last > 0 && !b.helped {
 		b.useless++
@@ -92,11 +92,11 @@ type pace struct {
 	since         time.Time
 	sent, refused int
 	grown         int  // requests sent since the rate last changed
-	isTaught      bool // a wait has ended before
+	isTaught      bool // learnRate has been called before
 }
 
 const (
-	minRate = 1.0  // requests a second; if the server's limit is lower, the waits that Retry-After demands keep it
+	minRate = 1.0  // requests a second; a lower limit is kept by the waits that Retry-After demands
 	margin  = 0.95 // factor for the estimated limit
 	slower  = 0.8  // factor for a rate that was too high
 	faster  = 1.1  // factor for a rate at which no request was refused for a while

@@ -166,7 +166,7 @@ func (p *Pacer) noteRefused(r refusal, passed time.Time, attempts int) bool {
 	case r.wait > maxWait:
 		p.tally.tooLong = true
 		return false
-	case !p.isOpen || !passed.After(p.closed): // it was sent before the current or last wait began
+	case !p.isOpen || !passed.After(p.closed): // the request was sent before the current or last wait began
 		if at := now.Add(p.backoff.waitAfter(r)); !p.isOpen && at.After(p.ready) {
 			p.ready = at
 		}

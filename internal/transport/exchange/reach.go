@@ -53,7 +53,7 @@ const defaultConnect = 10 * time.Second
 // private network of this machine unless u is in that network too, because an outside server could
 // name such addresses to make the client attack them. This is not checked if Dial is set, nor for
 // requests through a proxy, which resolves names itself. Requests to the host of u wait for the
-// pacer, which stops the clock of their context during the wait.
+// pacer. While a request waits, the pacer stops the transcript.Clock in the request's context.
 func (r *Reach) Access(u *url.URL) transport.Access {
 	guarded := &net.Dialer{Timeout: defaultConnect, ControlContext: func(ctx context.Context, _, address string, _ syscall.RawConn) error {
 		if at, err := netip.ParseAddrPort(address); err != nil || !isPrivateAddress(at.Addr()) || hasOnlyPrivateAddresses(ctx, u.Hostname()) {
@@ -222,7 +222,8 @@ func tunnel(ctx context.Context, conn net.Conn, proxy *url.URL, to string) error
 	if _, err := fmt.Fprintf(conn, "CONNECT %s HTTP/1.1\r\nHost: %s\r\n%s\r\n", to, to, proxyField(proxy)); err != nil {
 		return err
 	}
-	// After the head of a successful response, nothing arrives until the client sends.
+	// The reader is discarded after the head. It holds no more bytes then, because after the head
+	// of a successful response, nothing arrives until the client sends.
 	raw, err := readHead(bufio.NewReaderSize(conn, 1), maxHead)
 	switch {
 	case errors.Is(err, errLongHead) || err == nil && !bytes.HasPrefix(raw, []byte(http1)):

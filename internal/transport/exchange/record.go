@@ -68,8 +68,8 @@ const (
 // clients read concurrently, so that a flood on every connection cannot fill the memory.
 var longBodies = make(chan struct{}, 2)
 
-// limitLongBody acquires a slot of longBodies once size exceeds longBody, unless the client ends
-// the exchange.
+// limitLongBody acquires a slot of longBodies once size exceeds longBody. If all slots are taken,
+// it waits for one until the client ends the exchange.
 func (o *output) limitLongBody(size int) {
 	if o.long || size <= longBody {
 		return

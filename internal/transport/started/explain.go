@@ -53,7 +53,7 @@ func ownListeners(service *stdio.Service, u *url.URL) ([]int, error) {
 	}
 	all := listenersAt(u, nil)
 	if len(all) == 0 || slices.ContainsFunc(all, func(l listener) bool { return len(l.pids) == 0 }) {
-		return nil, nil // a process that we can't inspect may be ours, because none listened there before
+		return nil, nil // a listener that we can't inspect may be the service's, because no other process listened there before
 	}
 	return nil, &Error{
 		Reason: fmt.Sprintf("%s listens at %s, and --start did not start it", all[0].describe(), address(u)),

@@ -17,8 +17,8 @@ const (
 	linger = 500 * time.Millisecond
 	// lingerTotal bounds that wait if output keeps arriving.
 	lingerTotal = 3 * time.Second
-	// killWithin bounds the wait for a killed server to end; only a process
-	// that hangs in a system call, or a Go function, takes longer.
+	// killWithin bounds the wait for a killed server to end; only a process that hangs in a system
+	// call, or an in-process server that does not return, takes longer.
 	killWithin = 10 * time.Second
 )
 

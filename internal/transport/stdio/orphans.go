@@ -22,9 +22,9 @@ const markVariable = "MCP_CONFORM_SERVER"
 
 // AdoptOrphans makes this program responsible for every process that its servers start, in any
 // group or session: when a server has exited, all processes that it started are killed. On Linux,
-// orphans become children of this process. A program must therefore start its other children in its
-// own process group, or with the environment that OutsiderEnv returns. On Windows, job objects do
-// this without AdoptOrphans.
+// orphans become children of this process. To keep other children of the program from being killed
+// too, start them in its own process group, or with the environment that OutsiderEnv returns. On
+// Windows, job objects do this without AdoptOrphans.
 func AdoptOrphans() {
 	ours, possible := adopt()
 	if !possible {
@@ -137,8 +137,8 @@ func (r *registry) ownerOf(one processInfo) string {
 
 // isDoomed reports whether the process must be killed, because its server has exited or KillAll was
 // called. The caller must not pass the leader of a living server. A process without a readable mark
-// is doomed once no server lives or KillAll was called, unless it may have existed before
-// AdoptOrphans was called or is in the process group of this program.
+// is doomed once no server lives or KillAll was called. There are two exceptions: processes that
+// may have existed before AdoptOrphans was called, and those in the process group of this program.
 func (r *registry) isDoomed(one processInfo) bool {
 	owner := r.ownerOf(one)
 	switch {
@@ -295,8 +295,8 @@ func shownCommand(line string) string {
 	return quoted[1 : len(quoted)-1]
 }
 
-// retire records that the server with this owner name has exited, so that all processes in known
-// must end too, and kills the server's orphans. The caller must not hold the lock.
+// retire records that the server with this owner name has exited, and kills its orphans. Among
+// these are all processes in known, whatever their marks. The caller must not hold the lock.
 func (r *registry) retire(owner string, known processSet) {
 	r.mu.Lock()
 	delete(r.owners, owner)

@@ -6,7 +6,8 @@ package stdio
 // processes that a server starts; on other systems only the server's process group is known.
 func adopt() (orphansAreOurs, possible bool) { return false, false }
 
-// A system is the processTable of a system that is never queried.
+// A system is the processTable of an operating system for which none is implemented. It finds no
+// processes.
 type system struct{}
 
 func (system) all() map[int]processInfo     { return nil }

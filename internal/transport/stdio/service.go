@@ -129,8 +129,8 @@ func (s *Service) Stop(patience transport.Patience) (killed bool) {
 }
 
 // Members returns the processes that the service currently consists of: those of its group, their
-// descendants and, after AdoptOrphans, its orphans, including orphans of which no mark says from
-// which server they descend. It returns an empty list if the system does not list processes.
+// descendants and, after AdoptOrphans, its orphans, including those without a readable mark, which
+// may belong to another server. It returns an empty list if the system does not list processes.
 func (s *Service) Members() []int {
 	all, members := system{}.all(), processSet{}
 	roots := []int{s.PID()}
@@ -145,9 +145,10 @@ func (s *Service) Members() []int {
 }
 
 // Usage returns the memory, in bytes, and the number of the service's processes: those of its group
-// and all their descendants. Memory that they share counts once. The memory is only an upper bound
-// if it does not exceed limit, or if limit is 0. Usage returns false if the service has exited, or
-// if the system does not report these numbers.
+// and all their descendants. If limit is 0, or if an upper bound of the memory does not exceed
+// limit, Usage returns that upper bound, which is cheap to determine. Otherwise memory that several
+// processes share counts once. Usage returns false if the service has exited, or if the system does
+// not report these numbers.
 func (s *Service) Usage(limit int64) (memory int64, processes int, known bool) {
 	s.process.mu.Lock()
 	defer s.process.mu.Unlock()
