@@ -10,8 +10,9 @@ import (
 // byteOrderMark may be at the beginning of an event stream.
 const byteOrderMark = "\xef\xbb\xbf"
 
-// Splitter splits an event stream into chunks: the byte order mark, if any, and then the lines up
-// to each blank line. Concatenated, the chunks are the stream.
+// Splitter splits an event stream into chunks. The byte order mark, if any, is a chunk; every other
+// chunk ends with a blank line, except perhaps the last one, which End returns. Concatenated, the
+// chunks are the stream.
 type Splitter struct {
 	rest    []byte // bytes not yet returned in a chunk
 	seen    int    // offset in rest of the next byte to examine

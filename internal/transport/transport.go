@@ -145,8 +145,8 @@ type Request struct {
 
 // Exchange is an HTTP exchange that has begun.
 type Exchange interface {
-	// Number is the number of the exchange in the transcript. It is 0 before the exchange was
-	// recorded, which happens before Written is closed.
+	// Number is the number of the exchange in the transcript. It is 0 until the exchange is
+	// recorded. That happens before Written is closed.
 	Number() int
 	// Written is closed when the request has been sent, when sending it failed, or when the
 	// response began before that.

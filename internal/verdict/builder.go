@@ -36,9 +36,9 @@ func NewReport(version string) Report {
 	return Report{Format: ReportFormat, Tool: "mcp-conform", Version: version}
 }
 
-// Expect registers that a judge judges a place. The argument silent is the opinion that applies
-// unless the judge gives one with AddOpinion. Further calls for the same judge and place have no
-// effect.
+// Expect registers that a judge, which is a case or a rule, judges a place. The argument silent is
+// the opinion that applies unless the judge gives one with AddOpinion. Further calls for the same
+// judge and place have no effect.
 func (b *Builder) Expect(place Place, judge string, silent Opinion) {
 	b.opinions.expect(place, judge, silent)
 }

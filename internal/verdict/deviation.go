@@ -17,7 +17,7 @@ type Weight int
 
 // The weights.
 const (
-	// Full does not limit the outcome below the grade of the requirement.
+	// Full sets no limit in addition to the grade of the requirement.
 	Full Weight = iota
 	// AtMostWarning allows at most a warning, because the observation proves nothing more severe.
 	AtMostWarning
@@ -41,12 +41,12 @@ type Deviation struct {
 	// Pointer is the JSON pointer (RFC 6901) of the offending value in the message
 	// at the last position of At, if known.
 	Pointer string
-	// Earlier is the JSON pointer of a value that reports mark in the messages before the last
-	// position of At, such as the capabilities that do not declare what the server does; "" if there
-	// is none.
+	// Earlier is the JSON pointer of a value to mark, in reports, in the messages before the last
+	// position of At, such as the capabilities that do not declare what the server does; "" if
+	// there is none.
 	Earlier string
-	// Header is the name of the request header that the deviation is about, which
-	// reports mark; "" if it is not about a header.
+	// Header is the name of the request header that the deviation is about, so that reports can
+	// mark it; "" if the deviation is not about a header.
 	Header string
 	Weight Weight
 }

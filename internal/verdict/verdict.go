@@ -39,8 +39,8 @@ func Outcomes() []Outcome {
 	return []Outcome{HarnessError, Broken, Unconfirmed, Flaky, Warning, Note, Blocked, Kept, NotObserved, NotApplicable}
 }
 
-// Fails reports whether the outcome makes a test fail. A warning does so only if strict is set.
-// Callers must not call Fails for known findings, which never fail a test.
+// Fails reports whether a test of the requirement fails with this outcome. A warning fails it only
+// if strict is set. Callers must not call Fails for known findings, which never fail a test.
 func (o Outcome) Fails(strict bool) bool { return o >= Unconfirmed || strict && o == Warning }
 
 // Evidence is one event of a transcript that shows a finding.

@@ -171,8 +171,8 @@ func (p *Pending) endCause(ctx context.Context) error {
 	return p.cause
 }
 
-// Number returns the number of the exchange in the transcript. It is 0 before the exchange was
-// recorded, which happens before Written is closed.
+// Number returns the number of the exchange in the transcript. It is 0 until the exchange is
+// recorded. That happens before Written is closed.
 func (p *Pending) Number() int { p.mu.Lock(); defer p.mu.Unlock(); return p.number }
 
 // Head returns the head of the response, or nil if there is none yet.

@@ -103,8 +103,8 @@ const (
 	minSent = 10   // requests that must be sent before the rate is estimated or changed
 )
 
-// noteSent notes that a request is sent, and returns the time until the next one may be sent. It
-// raises the rate if no request was refused for a while.
+// noteSent notes that a request is sent, and returns how long the next request must wait. It raises
+// the rate if no request was refused for a while.
 func (p *pace) noteSent(now time.Time) time.Duration {
 	if p.since.IsZero() {
 		p.since = now

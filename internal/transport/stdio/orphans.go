@@ -46,9 +46,9 @@ func OutsiderEnv(env []string) []string {
 	return alive.withMark(env, alive.outsider)
 }
 
-// TakeLeftovers describes the processes of servers that could not be killed, except those that an
-// earlier call has returned. It passes command lines to redact before it shortens and escapes them,
-// because they may contain secrets.
+// TakeLeftovers describes the processes that could not be killed after their server had exited. It
+// leaves out those that an earlier call has returned. It passes command lines to redact before it
+// shortens and escapes them, because they may contain secrets.
 func TakeLeftovers(redact func(string) string) []string {
 	alive.mu.Lock()
 	defer alive.mu.Unlock()

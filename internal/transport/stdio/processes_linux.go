@@ -80,10 +80,10 @@ func readableProcesses(all map[int]processInfo) (out []processInfo) {
 	return out
 }
 
-// look reads the fields of /proc/PID/stat after the name, which is in
-// parentheses and may contain any character. The kernel reports a process as a
-// zombie once its main thread has ended, but the process keeps its children
-// until its last thread ends.
+// look reads the fields of /proc/PID/stat after the name, which is in parentheses and may contain
+// any character. The kernel reports a process as a zombie once its main thread has ended, but the
+// process keeps its children until its last thread ends. look therefore reports a zombie only if no
+// other thread is left.
 func (system) look(pid int) (processInfo, bool) {
 	line, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {

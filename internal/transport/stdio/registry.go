@@ -52,8 +52,8 @@ func (r *registry) remove(p peer) {
 }
 
 // KillAll kills every living server that this package started, with all processes of its group and,
-// after AdoptOrphans, all others that it started, and prevents new servers from starting. It is the
-// last resort before the harness exits on a crash or a second interrupt.
+// after AdoptOrphans, all other processes that the server started. It also prevents new servers
+// from starting. It is the last resort before the harness exits on a crash or a second interrupt.
 func KillAll() {
 	alive.mu.Lock()
 	alive.closed = true

@@ -13,9 +13,9 @@ import (
 // serviceTail is how many bytes at the end of a service's output are kept.
 const serviceTail = 16 << 10
 
-// A Service is a server process that is not reached over its streams. Its
-// stdin stays open and empty, because some servers exit at the end of stdin.
-// The end of its output is kept, because it may explain a failure.
+// A Service is a server process that is reached over the network, not over its stdin and stdout.
+// Its stdin stays open and empty, because some servers exit at the end of stdin. The end of its
+// output is kept, because it may explain a failure.
 type Service struct {
 	process *process
 	in      io.WriteCloser
