@@ -31,8 +31,8 @@ type Template struct {
 // maxTemplate is the maximum length in bytes of a template that Parse parses.
 const maxTemplate = 4096
 
-// Parse parses a template. A template that is too long, not UTF-8, or lacks a
-// closing brace may match any URI.
+// Parse parses a template. If the template is too long, is not UTF-8 or lacks a closing brace,
+// MayMatch returns true for every URI.
 func Parse(text string) *Template {
 	if len(text) > maxTemplate || !utf8.ValidString(text) {
 		return &Template{Text: text}

@@ -121,8 +121,8 @@ func (p *Report) ProfileOf(x *spec.Profile) ProfileResult {
 	return out
 }
 
-// WhyPartial returns why the run did not judge all that it could, or "" if it did. A partial run
-// passes no profile.
+// WhyPartial returns why the run left out something that it could have judged, or "" if it left out
+// nothing. A partial run passes no profile.
 func (p *Report) WhyPartial() string {
 	if p.Incomplete == "" && p.Narrowed {
 		return "a focus or labels narrowed the run"

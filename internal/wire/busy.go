@@ -77,5 +77,6 @@ func (m *Message) hasRetryHint() bool {
 	return false
 }
 
-// nonLetters matches each character of a lower-case name that is not a letter from a to z.
+// nonLetters matches each character that is not a letter from a to z. It is applied to names in
+// lower case.
 var nonLetters = lazyregexp.New(`[^a-z]`)

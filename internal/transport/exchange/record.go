@@ -168,7 +168,7 @@ func (s *streamSink) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// record records one chunk, whose bytes are already copies.
+// record records one chunk, and keeps its bytes. It need not copy them, because the Splitter did.
 func (s *streamSink) record(piece []byte) {
 	e := s.rec.Add(transcript.Event{Kind: transcript.Received, Exchange: s.number, Stream: piece})
 	if s.onStreamEvent == nil {
