@@ -294,7 +294,8 @@ func onIncoming(when func(s *refserver.Session, f *wire.Frame) bool, f func(s *r
 	}}
 }
 
-// editMembers delivers a frame's single message with edited members.
+// editMembers returns a function for onIncoming that edits the members of a frame's single message
+// and delivers it.
 func editMembers(edit func(m Members)) func(*refserver.Session, []byte) refserver.FrameAction {
 	return func(_ *refserver.Session, raw []byte) refserver.FrameAction {
 		_, m := wire.Members(raw)

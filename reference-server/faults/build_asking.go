@@ -59,8 +59,9 @@ func wrapTool(tool string, f func(c *refserver.Call, next Handler) (any, *refser
 	})
 }
 
-// onClientResponse lets its last argument decide what happens to each matching response of the
-// client to a request of the method. The server waits for the client's responses without a timeout.
+// onClientResponse calls the function then for each matching response of the client to a request of
+// the method. The function decides what happens to that response. The server waits for the client's
+// responses without a timeout.
 //
 //go:noinline
 func onClientResponse(method string, when func(reply *wire.Message) bool, then func(s *refserver.Session, raw []byte) refserver.FrameAction) func() *refserver.Seams {

@@ -35,8 +35,8 @@ type trackedCall struct {
 
 func newCallTracker() *callTracker { return &callTracker{byKey: map[callKey]*trackedCall{}} }
 
-// seams returns the seams that record calls; the fault must include them. A call
-// runs from the moment it is read, so that a later cancellation always finds it.
+// seams returns the seams that record calls; the fault must include them. A call counts as running
+// from the moment it is read, so that a later cancellation always finds it.
 func (t *callTracker) seams() *refserver.Seams {
 	return &refserver.Seams{BeforeHandle: func(c *refserver.Call) {
 		if t.method != "" && t.method != c.Method {
@@ -70,7 +70,7 @@ func (t *callTracker) token(s *refserver.Session, id wire.ID) jsontext.Value {
 	return nil
 }
 
-// cancel marks the call that a cancellation names as cancelled. It reports whether the call was
+// cancel marks as cancelled the call that a cancellation names. It reports whether the call was
 // running and not cancelled before.
 func (t *callTracker) cancel(n *refserver.Notification) bool {
 	t.mu.Lock()

@@ -10,10 +10,10 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// An edit changes a decoded object, such as a result or its members.
+// An edit changes a decoded object, such as a result or a member of it.
 type edit = func(m map[string]any)
 
-// setValue sets a member to a value. A jsontext.Value is raw JSON.
+// setValue sets a member to a value. A value of type jsontext.Value is raw JSON.
 //
 //go:noinline
 func setValue(name string, value any) edit { return func(m map[string]any) { m[name] = value } }
@@ -70,8 +70,8 @@ func ifHas(name string, e edit) edit {
 
 func rawJSON(text string) jsontext.Value { return jsontext.Value(text) }
 
-// listMembers maps each list method, and resources/read, to the member of its result with
-// the items.
+// listMembers maps each list method, and resources/read, to the member of its result that holds the
+// items.
 var listMembers = map[string]string{
 	spec.MethodToolsList:          "tools",
 	spec.MethodResourcesList:      "resources",

@@ -94,7 +94,7 @@ func (v *exchange) has(kind wire.Kind, methods ...string) bool {
 }
 
 // hasRequestOf matches bodies with a request of one of the methods. If no method is given, it
-// matches bodies with any request except initialize.
+// matches bodies with any request, but without initialize.
 func hasRequestOf(methods ...string) func(v *exchange) bool {
 	return func(v *exchange) bool {
 		return v.has(wire.Request, methods...) && (len(methods) > 0 || !v.has(wire.Request, spec.MethodInitialize))

@@ -108,7 +108,7 @@ func (m *sessionList) has(id string) bool {
 	return false
 }
 
-// track adds the sessions that begin, and removes those that a DELETE ends.
+// track adds the session that the exchange begins, or removes the one that its DELETE ends.
 func (m *sessionList) track(v *exchange, r *responseEditor) {
 	inner := r.editHead
 	r.editHead = func(status int, h http.Header, first []byte) int {

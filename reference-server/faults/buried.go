@@ -13,8 +13,8 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// Buried returns faults that no case shows, because they require a sequence of requests, a
-// boundary value, a race or a rare value. They serve to measure which faults the fuzzer finds.
+// Buried returns faults that no case shows, because they require a sequence of requests, a boundary
+// value, a race or a rare value. They serve to measure which faults the fuzzer finds. The function
 // All does not include them.
 func Buried() []Fault {
 	var out []Fault
@@ -37,8 +37,8 @@ func editMatchingResults(method string, when func(c *refserver.Call) bool, do fu
 	})
 }
 
-// hasMatchingParam matches requests whose params have, at the JSON pointer, a string for which fits
-// returns true.
+// hasMatchingParam matches requests whose params have, at the JSON pointer, a string for which the
+// function fits returns true.
 func hasMatchingParam(pointer string, fits func(s string) bool) func(c *refserver.Call) bool {
 	return func(c *refserver.Call) bool {
 		s, ok := wire.Text(wire.At(c.Params, pointer))
@@ -46,7 +46,7 @@ func hasMatchingParam(pointer string, fits func(s string) bool) func(c *refserve
 	}
 }
 
-// callOf matches calls of a tool if fits returns true for the arguments.
+// callOf matches calls of a tool with arguments for which the function fits returns true.
 func callOf(tool string, fits func(arguments jsontext.Value) bool) func(c *refserver.Call) bool {
 	return func(c *refserver.Call) bool {
 		name, _ := wire.Text(wire.At(c.Params, "/name"))

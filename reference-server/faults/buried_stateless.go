@@ -17,8 +17,8 @@ func metaValue(c *refserver.Call, key string) string {
 	return string(wire.At(c.Params, spec.MetaPointer(key)))
 }
 
-// follower marks the requests of method that come right after a request for which before returns
-// true.
+// A follower marks the requests of a method that come right after a request for which the function
+// before returns true.
 type follower struct {
 	method string
 	before func(c *refserver.Call) bool
@@ -55,7 +55,7 @@ func (f *follower) seams(edit func(o *refserver.Out)) *refserver.Seams {
 }
 
 // editAfter edits the responses to requests of a method that come right after a request for which
-// before returns true.
+// the function before returns true.
 func editAfter(before func(c *refserver.Call) bool, method string, edit func(o *refserver.Out)) func() *refserver.Seams {
 	return func() *refserver.Seams {
 		return newFollower(before, method).seams(edit)

@@ -113,7 +113,7 @@ func ifInputRequired(e edit) edit {
 	}
 }
 
-// limitRevisions limits several faults or variations to some revisions.
+// limitRevisions limits several faults or variations to the given revisions.
 func limitRevisions(revisions []spec.Revision, rows ...*Fault) []*Fault {
 	for i := range rows {
 		rows[i].Revisions = revisions

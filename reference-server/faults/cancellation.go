@@ -17,9 +17,9 @@ func cancellationFaults() []*Fault {
 	const stop, silent = "cancellation.stop-processing/", "cancellation.no-response-after-cancel/"
 	const race, unknown, malformed, late = "cancellation.race-handled/", "cancellation.unknown-ignored/", "cancellation.malformed-ignored/", "cancellation.late-response-ignored/"
 	const own, idType = "cancellation.server-cancels-own-requests/", "cancellation.id-type-matters/"
-	// Some faults are limited to stdio, because over HTTP messages on two streams have no order, a
-	// response on the wrong stream is another fault, and the end of a session does not end the
-	// process.
+	// Some faults are limited to stdio, because over HTTP the messages of two streams have no
+	// order, a response on the wrong stream is another fault, and the end of a session does not end
+	// the process.
 	return []*Fault{
 		newFault(stop+"ignored", "the server ignores cancellations", ignoreCancellations()).inRevisions(revisionsWithReadOnlyHint()...).overTransports(spec.Stdio),
 		newFault(stop+"silently", "a cancelled tool continues, reports progress, and sends no response", combineSeams(ignoreCancellations(), suppressCancelled())).inRevisions(revisionsWithReadOnlyHint()...).overTransports(spec.Stdio),
@@ -125,8 +125,8 @@ func cancelledID(m *wire.Message) wire.ID {
 	return wire.IDAt(m.Params(), "/requestId")
 }
 
-// isCancellationOfCompleted matches cancellations with an integer id of fewer than six
-// characters. The harness sends most of these cancellations after the response.
+// isCancellationOfCompleted matches cancellations with an integer id of fewer than six characters.
+// The harness sends most of these cancellations after the response to the request that they name.
 func isCancellationOfCompleted(m *wire.Message) bool {
 	id := cancelledID(m)
 	return id.IsInteger() && len(id.Raw()) < 6

@@ -9,8 +9,8 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// neverReleaseLock runs one call of the tool slow at a time. After a running call was cancelled,
-// no other call starts.
+// neverReleaseLock runs the calls of the tool slow one at a time. After a running call was
+// cancelled, no other call starts.
 func neverReleaseLock() *refserver.Seams {
 	return serializeSlow(func(c *refserver.Call) bool { return c.Context().Err() == nil })
 }
@@ -18,7 +18,7 @@ func neverReleaseLock() *refserver.Seams {
 // clearUp is how long the server stays busy after a cancelled call.
 const clearUp = 100 * time.Millisecond
 
-// delayAfterCancelled runs one call of the tool slow at a time. After a running call was
+// delayAfterCancelled runs the calls of the tool slow one at a time. After a running call was
 // cancelled, the next call starts only after clearUp.
 func delayAfterCancelled() *refserver.Seams {
 	return serializeSlow(func(c *refserver.Call) bool {
@@ -29,8 +29,8 @@ func delayAfterCancelled() *refserver.Seams {
 	})
 }
 
-// serializeSlow runs one call of the tool slow at a time. After each call it calls the function
-// leaves, which reports whether the next call may start.
+// serializeSlow runs the calls of the tool slow one at a time. After each call it calls the
+// function leaves, which reports whether the next call may start.
 func serializeSlow(leaves func(c *refserver.Call) bool) *refserver.Seams {
 	turn := make(chan struct{}, 1)
 	return wrapSlow(func(c *refserver.Call, next Handler) (any, *refserver.Error) {

@@ -20,7 +20,8 @@ import (
 // arrive while it runs. Without a delay the server responds at once.
 const shortDelay = 3 * time.Millisecond
 
-// longDelay is the delay in faults, which must show even on a busy machine.
+// longDelay is how long a request takes in faults. It exceeds shortDelay because faults must show
+// even on a busy machine.
 const longDelay = 40 * time.Millisecond
 
 // cancelRaceFaults returns the faults that show when a cancellation and other messages
@@ -28,7 +29,7 @@ const longDelay = 40 * time.Millisecond
 func cancelRaceFaults() []*Fault {
 	const race, unknown, idType = "cancellation.race-handled/", "cancellation.unknown-ignored/", "cancellation.id-type-matters/"
 	return []*Fault{
-		// Faults in which other requests get no response.
+		// Faults in which requests other than the cancelled one get no response.
 		newFaultWithState(race+"swallows-neighbour", "when a request is cancelled, another one in flight gets no response either", func() *refserver.Seams {
 			return dropOtherResponse(newCallTracker())
 		}).inRevisions(spec.V20241105),

@@ -22,7 +22,7 @@ func legalShapes() []*Fault {
 	notes := func(name string, values ...any) *refserver.Seams {
 		return editListItems(resources, alternateValues(func(v any) edit { return editMember("annotations", setValue(name, v)) }, values...))
 	}
-	completion := func(e edit) *refserver.Seams { // of prompts only: completion of a template must return its values
+	completion := func(e edit) *refserver.Seams { // only for prompts, because each value for a template must lead to a readable resource
 		return WrapHandler(complete, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			result, err := next(c)
 			if kind, _ := wire.Text(wire.At(c.Params, "/ref/type")); err != nil || kind != "ref/prompt" {
@@ -166,9 +166,9 @@ func textBlock(text string) map[string]any { return map[string]any{"type": "text
 
 func applyBoth(first, second edit) edit { return func(m map[string]any) { first(m); second(m) } }
 
-// alternateValues returns an edit that gives each object the next of the values, with the edit that
-// e returns for that value. An object, identified by its URI or name, gets the same value each
-// time.
+// alternateValues returns an edit that assigns the values in turn to the objects that it meets, and
+// edits each object with the edit that e returns for its value. An object, identified by its URI or
+// name, keeps its value.
 func alternateValues(e func(value any) edit, values ...any) edit {
 	var mu sync.Mutex
 	turns := map[string]int{}
@@ -225,8 +225,8 @@ func addLaterMembers(names ...string) *refserver.Seams {
 // removeCursors removes nextCursor from all results.
 func removeCursors() *refserver.Seams { return EditResult("", omitMembers("nextCursor")) }
 
-// mapURIs gives resources other URIs in lists, results and updates, and accepts the other URIs in
-// requests.
+// mapURIs gives resources the URIs uris instead of their own in lists, results and updates, and
+// accepts them in requests.
 func mapURIs(uris ...string) *refserver.Seams {
 	known := []string{"demo://text/hello", "demo://image/dot", "demo://text/unicode", "demo://json/object", "demo://note", "demo://roots"}
 	swap := func(text string, from, to []string) string {
@@ -251,9 +251,9 @@ func mapURIs(uris ...string) *refserver.Seams {
 		editSentParams(spec.MethodResourcesUpdated, outward))
 }
 
-// addTemplate adds a template, given as a URI template, to the list. It returns no completions for
-// the variables. resources/read succeeds for each URI that begins like the template, up to its
-// first variable.
+// addTemplate adds a template, given as a URI template, to the list. completion/complete returns no
+// values for its variables. resources/read succeeds for each URI that begins like the template, up
+// to its first variable.
 func addTemplate(text string) *refserver.Seams {
 	prefix, _, _ := strings.Cut(text, "{")
 	return combineSeams(EditResult(spec.MethodResourcesTemplates, func(r map[string]any) {

@@ -162,8 +162,9 @@ func firstText(result any) string {
 	return said
 }
 
-// assumeMode treats clients of tools/call that declare elicitation as if they declared the mode. If
-// declared is not empty, it does so only for those that declare that mode.
+// assumeMode handles each tools/call that declares elicitation as if it declared the given mode,
+// too. If the argument declared is not empty, this applies only to calls that declare the mode that
+// it names.
 func assumeMode(mode, declared string) *refserver.Seams {
 	add := setValue(mode, map[string]any{})
 	if declared != "" {

@@ -5,8 +5,8 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// formFaults returns the faults that validation against a schema does not find, such as
-// forms that can't be filled in or that use keywords not defined for forms.
+// formFaults returns the faults in forms that validation against a schema does not find, such as
+// limits that no input can satisfy, or keywords that are not defined for forms.
 func formFaults() []*Fault {
 	const known, bounds, defaults = "elicitation.form.required-known/", "elicitation.form.satisfiable/", "elicitation.form.defaults-fit/"
 	const advanced, older, newer = "elicitation.form.no-advanced-keywords/", "elicitation.form.enum-forms-2025-06-18/", "elicitation.form.enum-forms-2025-11-25/"

@@ -54,8 +54,8 @@ func elicitationShapeFaults() []*Fault {
 	}
 }
 
-// elicitationErrorFaults returns the faults in error -32042, which requires an
-// elicitation before the request.
+// elicitationErrorFaults returns the faults in error -32042, which says that the request requires
+// an elicitation first.
 func elicitationErrorFaults() []*Fault {
 	const only, lists, mode = "elicitation.required-error.only-for-that-2025-11-25/", "elicitation.required-error.lists-elicitations-2025-11-25/",
 		"elicitation.required-error.url-mode-with-id-2025-11-25/"

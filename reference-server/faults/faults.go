@@ -48,8 +48,8 @@ type Fault struct {
 	AllInterfaces bool
 	// Protected makes the HTTP server a protected resource, see Token.
 	Protected bool
-	// Issued makes the HTTP server a protected resource that trusts the authorization
-	// server of the run.
+	// Issued makes the HTTP server a protected resource that trusts the authorization server that
+	// the run starts.
 	Issued bool
 	// Upstream makes the server call a service, for which the run starts a test double.
 	Upstream bool
@@ -186,7 +186,7 @@ func newVariationWithState(name, title string, seams func() *refserver.Seams) *F
 	return &Fault{ID: "legal/" + name, Title: title, Legal: true, Seams: func() refserver.Seams { return *seams() }}
 }
 
-// inRevisions limits the fault to some revisions.
+// inRevisions limits the fault to the given revisions.
 //
 //go:noinline
 func (f *Fault) inRevisions(revisions ...spec.Revision) *Fault {
@@ -194,7 +194,7 @@ func (f *Fault) inRevisions(revisions ...spec.Revision) *Fault {
 	return f
 }
 
-// overTransports limits the fault to some transports.
+// overTransports limits the fault to the given transports.
 //
 //go:noinline
 func (f *Fault) overTransports(transports ...spec.Transport) *Fault {
@@ -202,7 +202,7 @@ func (f *Fault) overTransports(transports ...spec.Transport) *Fault {
 	return f
 }
 
-// restrictTransports limits several faults to some transports.
+// restrictTransports limits several faults to the given transports.
 func restrictTransports(transports []spec.Transport, rows []*Fault) []*Fault {
 	for i := range rows {
 		rows[i].Transports = transports

@@ -158,7 +158,7 @@ func isList(c *refserver.Call) bool {
 	return false
 }
 
-// requestBeforeInitialized sends the request with the method and the params that its argument
+// requestBeforeInitialized sends the request with the method and the params that the function what
 // returns, right after the response to initialize, if the client declared the capability for the
 // request.
 func requestBeforeInitialized(what func(s *refserver.Session) (method string, params any)) *refserver.Seams {

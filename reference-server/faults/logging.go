@@ -109,7 +109,8 @@ func levelOf(c *refserver.Call) string {
 // exist.
 func severity(level string) int { return slices.Index(logLevels(), level) }
 
-// ifKnownLevel applies f to levels that exist, and returns others unchanged.
+// ifKnownLevel returns a function that applies f to levels that exist, and returns others
+// unchanged.
 func ifKnownLevel(f func(level string) string) func(level string) string {
 	return func(level string) string {
 		if severity(level) < 0 {

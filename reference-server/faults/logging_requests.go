@@ -161,8 +161,8 @@ func logOnOtherCall(when func(c *refserver.Call) bool) *refserver.Seams {
 	}))
 }
 
-// useLastLevel gives each request without a log level the level that keep returned for the last
-// request with one.
+// useLastLevel gives each request without a log level the level that the function keep returned for
+// the last request that had a level.
 func useLastLevel(keep func(level string) string) *refserver.Seams {
 	var kept atomic.Value
 	kept.Store("")

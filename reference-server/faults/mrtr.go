@@ -153,7 +153,7 @@ func isRetry(c *refserver.Call) bool {
 	return wire.At(c.Params, "/inputResponses") != nil || wire.At(c.Params, "/requestState") != nil
 }
 
-// refuseRetries refuses the retries for which when returns true with -32602.
+// refuseRetries refuses, with -32602, the retries for which the function when returns true.
 func refuseRetries(when func(c *refserver.Call) bool) *refserver.Seams {
 	return refuseCalls("", func(c *refserver.Call) bool { return isRetry(c) && when(c) }, spec.CodeInvalidParams, "This can't be retried")
 }
@@ -169,8 +169,8 @@ func acceptsNamedContent(c *refserver.Call) bool {
 	return false
 }
 
-// needSamplingAfterInput refuses a retry that would be complete if the client has not declared
-// sampling.
+// needSamplingAfterInput refuses the retries that would otherwise get a complete result, unless the
+// client declares sampling.
 func needSamplingAfterInput() *refserver.Seams {
 	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		result, err := next(c)
@@ -184,7 +184,8 @@ func needSamplingAfterInput() *refserver.Seams {
 	})
 }
 
-// completeRetries returns a complete result for the retries of tools/call whose responses match.
+// completeRetries returns a complete result for the retries of tools/call whose inputResponses
+// match.
 func completeRetries(when func(responses jsontext.Value) bool) *refserver.Seams {
 	return WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		result, err := next(c)
@@ -210,14 +211,14 @@ func wrapState(send, receive func(state string) string) *refserver.Seams {
 	)
 }
 
-// greetByState keeps a greeting in requestState, next to the protected part, and returns the
-// greeting of the retry's requestState as the text of the result.
+// greetByState keeps a greeting in requestState, next to the server's own protected state, and
+// returns the greeting of the retry's requestState as the text of the result.
 func greetByState(greeting any) *refserver.Seams {
 	return keepInState(greeting, func(value any) string { return string(wire.JSON(value)) })
 }
 
-// keepInState keeps a value in requestState, next to the protected part. The text of the result is
-// what say returns for the value in the retry's requestState.
+// keepInState keeps a value in requestState, next to the server's own protected state. The text of
+// the result is what the function say returns for the value in the retry's requestState.
 func keepInState(value any, say func(value any) string) *refserver.Seams {
 	type state struct {
 		Value  any

@@ -11,8 +11,8 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// onCursor calls answer instead of the handler for the list requests whose cursor satisfies the
-// condition. A cursor that is not a string is given to the condition as raw JSON.
+// onCursor calls the function answer instead of the handler for the list requests whose cursor
+// satisfies the condition. A cursor that is not a string is given to the condition as raw JSON.
 func onCursor(when func(cursor string) bool, answer func(c *refserver.Call, next Handler) (any, *refserver.Error)) *refserver.Seams {
 	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		raw := wire.At(c.Params, "/cursor")
@@ -122,8 +122,8 @@ func paginationFaults() []*Fault {
 	}
 }
 
-// onForeignCursor calls answer for each request whose cursor the server refuses, if the cursor
-// may come from another list.
+// onForeignCursor calls the function answer for each request whose cursor the server refuses, if
+// the cursor may come from another list.
 func onForeignCursor(answer CallHandler) *refserver.Seams {
 	return onCursor(isGenuineCursor, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if result, err := next(c); err == nil {
@@ -168,8 +168,8 @@ func appendEmptyPages() *refserver.Seams {
 	})
 }
 
-// countCursorUses makes each cursor unique. The handler that is passed as again replaces the usual
-// one for requests with a cursor that was used before.
+// countCursorUses makes each cursor unique. For requests with a cursor that was used before, the
+// handler again replaces the server's own.
 func countCursorUses(again CallHandler) *refserver.Seams {
 	var mu sync.Mutex
 	used := map[string]bool{}

@@ -11,7 +11,8 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// legalLists returns the legal variations in the lists and results of the features.
+// legalLists returns the legal variations in the lists, and in the results that concern a single
+// tool, resource or completion.
 func legalLists() []*Fault {
 	return []*Fault{
 		newVariation("one-page", "every list is one page", splitIntoPages(func(all []any) [][]any { return [][]any{all} }, plainCursor)),

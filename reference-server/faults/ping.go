@@ -14,8 +14,8 @@ import (
 
 func pingFaults() []*Fault {
 	waiting := func(c *refserver.Call) bool { return c.Revision == "" }
-	// Over Streamable HTTP no session exists before initialize, and a stream that ends
-	// without its response is a deviation of the transport.
+	// Over Streamable HTTP no session exists before initialize, and a stream that ends without its
+	// response also breaks a requirement of the transport.
 	legacy := []spec.Transport{spec.Stdio, spec.SSE}
 	return []*Fault{
 		newFault("ping.removed/served", "ping is served in 2026-07-28", serveMethod(spec.MethodPing, nil)),
@@ -195,7 +195,7 @@ type pendingRequest struct {
 	over   chan struct{} // closed when a tools/call of the session ends
 }
 
-// waitForEnd waits until q is over, or c is cancelled.
+// waitForEnd waits until q.over is closed or c is cancelled.
 func (q *pendingRequest) waitForEnd(c *refserver.Call) {
 	select {
 	case <-q.over:

@@ -110,8 +110,8 @@ func progressFaults() []*Fault {
 	}
 }
 
-// progressToSubscriptions sends progress of each call with a token on the stream of each open
-// subscription.
+// progressToSubscriptions sends progress on the stream of each open subscription when a tool ends
+// whose call has a progress token.
 func progressToSubscriptions() *refserver.Seams {
 	var mu sync.Mutex
 	var listening []*refserver.Call

@@ -62,7 +62,8 @@ func splitListIntoPages(method string, cut func(all []any) [][]any) *refserver.S
 	})
 }
 
-// onRead calls answer instead of the handler for resources/read of the URIs that match.
+// onRead calls the function answer instead of the handler for resources/read of the URIs that
+// match.
 func onRead(when func(uri string) bool, answer func(uri string) (any, *refserver.Error)) *refserver.Seams {
 	return WrapHandler(spec.MethodResourcesRead, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if uri, ok := wire.Text(wire.At(c.Params, "/uri")); ok && when(uri) {

@@ -98,7 +98,7 @@ func legalChangeNotifications() []*Fault {
 // in the fields ended and twice.
 type subscriptions struct {
 	mu           sync.Mutex
-	on           map[string]bool // the session gets updates
+	on           map[string]bool // whether the session gets updates of the URI
 	ended, twice map[string]bool
 }
 

@@ -62,9 +62,9 @@ func legalUsers() []*Fault {
 	}
 }
 
-// serveForeignSessions uses the latest session of the requesting user if a POST names a
-// session that this user does not have, as if ids were valid only per user. It does so only
-// for ids of the usual length.
+// serveForeignSessions uses the latest session of the requesting user if a POST names a session
+// that this user does not have, as if ids were valid only per user. It does so only for ids that
+// are as long as the server's own.
 func serveForeignSessions() *refserver.Seams {
 	var mu sync.Mutex
 	given, latest := map[[2]string]bool{}, map[string]string{} // session ids by user, and the latest id of each user

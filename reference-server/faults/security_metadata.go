@@ -5,7 +5,7 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// metadataURLFaults returns the faults with URLs in metadata that harm clients which follow
+// metadataURLFaults returns the faults in which metadata has URLs that harm the clients that follow
 // them.
 func metadataURLFaults() []*Fault {
 	member := func(name, value string) *refserver.Seams {

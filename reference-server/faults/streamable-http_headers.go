@@ -280,7 +280,8 @@ func statelessStreamFaults() []*Fault {
 // legalHeaders returns the legal variations of Streamable HTTP in the stateless era.
 func legalHeaders() []*Fault {
 	rows := limitRevisions(spec.StatelessRevisions(),
-		// The server serves earlier revisions, too, whose transport has sessions.
+		// Permitted, because the server also serves earlier revisions, whose transport has
+		// sessions.
 		newVariation("session-assigned-in-both-eras", "every response has an Mcp-Session-Id", editHeaders(func(v *exchange) bool {
 			return isPost(v) && v.r.Header.Get(versionHeader) == string(spec.V20260728)
 		}, func(h http.Header) { h.Set(sessionHeader, "0123456789abcdef") })),

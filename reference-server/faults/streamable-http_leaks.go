@@ -92,8 +92,8 @@ func sendToOtherSession(copied bool, kind wire.Kind, methods ...string) *refserv
 func firstStream(streams []*responseEditor) []*responseEditor { return streams[:min(1, len(streams))] }
 
 // copyToListeningStreams also sends the messages of the given kind on the listening streams that
-// pick selects. If methods are given, it does so only for messages of these methods. pick receives
-// all listening streams that were ever opened, oldest first.
+// the function pick selects. If methods are given, it does so only for messages of these methods.
+// pick receives all listening streams that were ever opened, oldest first.
 func copyToListeningStreams(pick func(streams []*responseEditor) []*responseEditor, kind wire.Kind, methods ...string) *refserver.Seams {
 	var mu sync.Mutex
 	var streams []*responseEditor

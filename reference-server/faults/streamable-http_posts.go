@@ -33,15 +33,15 @@ func acceptAnyHost() *refserver.Seams {
 func originFaults() []*Fault {
 	const validated, invalid = "streamable-http.origin-validated/", "streamable-http.origin-invalid-403/"
 	refusing := func(do func(v *exchange)) *refserver.Seams { return onExchange(isCrossOrigin, do) }
-	// of returns a condition on the Origin of a request.
-	of := func(form func(origin string) bool) func(v *exchange) bool {
+	// hasOrigin returns a condition on the Origin header of a request.
+	hasOrigin := func(form func(origin string) bool) func(v *exchange) bool {
 		return func(v *exchange) bool { return form(v.r.Header.Get("Origin")) }
 	}
-	isNull := of(func(origin string) bool { return origin == "null" })
+	isNull := hasOrigin(func(origin string) bool { return origin == "null" })
 	begins := func(with string) func(v *exchange) bool {
-		return of(func(origin string) bool { return strings.HasPrefix(origin, with) })
+		return hasOrigin(func(origin string) bool { return strings.HasPrefix(origin, with) })
 	}
-	noURL := of(func(origin string) bool { return origin != "" && origin != "null" && !strings.Contains(origin, "://") })
+	noURL := hasOrigin(func(origin string) bool { return origin != "" && origin != "null" && !strings.Contains(origin, "://") })
 	return []*Fault{
 		newFault(validated+"served", "the server accepts any Origin", acceptAnyOrigin(anyExchange)),
 		newFault(validated+"get-served", "the server accepts any Origin for a GET", acceptAnyOrigin(func(v *exchange) bool { return v.r.Method == http.MethodGet })),

@@ -251,8 +251,8 @@ func repeatAcknowledgement() *refserver.Seams {
 	})
 }
 
-// sendWithFirstID sends the notifications with these methods with the id of the first subscription
-// of the process.
+// sendWithFirstID sets the subscription id of all notifications of the given methods to the id of
+// the first subscription of the process.
 func sendWithFirstID(methods ...string) *refserver.Seams {
 	var first atomic.Pointer[wire.ID]
 	seams := []*refserver.Seams{WrapHandler(spec.MethodListen, func(c *refserver.Call, next Handler) (any, *refserver.Error) {

@@ -92,8 +92,7 @@ func respondAsStream(when func(v *exchange) bool) *refserver.Seams {
 	})
 }
 
-// removeAfterDisconnect removes a task when the client of its tasks/result
-// disconnects.
+// removeAfterDisconnect removes a task if the client disconnects while tasks/result waits for it.
 func removeAfterDisconnect() *refserver.Seams {
 	var mu sync.Mutex
 	gone := map[string]bool{}

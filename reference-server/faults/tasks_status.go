@@ -12,8 +12,8 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// namesTask reports whether the params have _meta. In the server's messages, _meta contains
-// the id of the task.
+// namesTask reports whether the params of a message have _meta, in which the server names the task
+// that the message belongs to.
 func namesTask(o *refserver.Out) bool { return wire.At(o.Frames[0], "/params/_meta") != nil }
 
 // taskProgress matches progress notifications of tasks.
@@ -294,8 +294,8 @@ func cancelTaskByNotification() *refserver.Seams {
 	)
 }
 
-// progressAfterEnd sends progress on each tasks/get for a completed or failed task whose call
-// had a progress token.
+// progressAfterEnd sends progress whenever the client sends tasks/get for a completed or failed
+// task whose call had a progress token.
 func progressAfterEnd() *refserver.Seams {
 	n := newTextStore()
 	return combineSeams(WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {

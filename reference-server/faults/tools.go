@@ -186,7 +186,7 @@ func renameCalledTool(c *refserver.Call, rename func(string) string) *refserver.
 }
 
 // removeAfterWalk removes an item from a list, starting with the second walk through the list. The
-// walks of all sessions count.
+// walks of all sessions are counted together.
 func removeAfterWalk(method, member, name string) *refserver.Seams {
 	var walks atomic.Int64
 	return WrapHandler(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
@@ -271,5 +271,5 @@ func onFailure(f func(r map[string]any) (any, *refserver.Error)) *refserver.Seam
 	})
 }
 
-// reduceSchema reduces the schema of a tool to its type.
+// reduceSchema reduces the input schema of a tool to its type.
 func reduceSchema(tool map[string]any) { tool["inputSchema"] = map[string]any{"type": "object"} }
