@@ -213,9 +213,9 @@ func (s *httpSession) closeConnection(ctx context.Context, id wire.ID) {
 	}
 }
 
-// openListening returns the stream for a GET. Each GET except the first gets a new stream, because
-// a resumed stream must not repeat what another stream has sent. The earlier streams stay open, but
-// get no more messages.
+// openListening returns the stream for a GET. Each GET except the first gets a new stream: if two
+// GETs shared one, resuming it would repeat messages that the other GET has delivered. The earlier
+// streams stay open, but get no more messages.
 func (s *httpSession) openListening() *eventStream {
 	s.mu.Lock()
 	defer s.mu.Unlock()

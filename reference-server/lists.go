@@ -11,8 +11,8 @@ import (
 )
 
 // listPage returns the result of a list request: the page that begins at the cursor, and nextCursor
-// if more items follow. member names the member of the result with the items, and entry returns the
-// JSON object for an item.
+// if more items follow. member is the name of the result's member that holds the items, and the
+// function entry returns the JSON object for an item.
 func listPage[T any](c *Call, member string, items []T, entry func(T) object) (any, *Error) {
 	from := 0
 	if raw, ok := c.fields()["cursor"]; ok {

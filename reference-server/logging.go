@@ -28,7 +28,7 @@ func (c *Call) setLevel() (any, *Error) {
 }
 
 // log sends a log message unless the level that the client has set excludes it. It holds the lock
-// of the level while it sends, so that no less severe message follows the response to
+// of the level while it sends, so that no message below a new level follows the response to
 // logging/setLevel.
 func (c *Call) log(level, text string) {
 	if c.isStateless() {

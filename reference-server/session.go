@@ -157,8 +157,8 @@ func (s *Session) MarkClientGone() { s.markClientGone() }
 // delivered after Wait has been called.
 func (s *Session) Wait(ctx context.Context) { waitGroup(ctx, &s.handlers) }
 
-// tryAddSubscription adds a subscription to listening. It returns false if subscriptions should
-// end.
+// tryAddSubscription adds a subscription to the wait group listening. It returns false, and adds
+// nothing, once endSubscriptions has been called.
 func (s *Session) tryAddSubscription() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -48,9 +48,9 @@ var templates = []*template{
 	},
 }
 
-// isNameCompatible reports whether a name is compatible with the filled-in language, if
-// there is one. Only Amélie and Günther belong to one language each. Every value of another
-// variable is compatible.
+// isNameCompatible reports whether a name is compatible with the filled-in language, if there is
+// one. Amélie and Günther are each limited to one language; every other name is compatible with all
+// languages. Every value of a variable other than name is compatible.
 func isNameCompatible(variable, name string, filled map[string]string) bool {
 	language, known := filled["language"]
 	home := map[string]string{"Amélie": "fr", "Günther": "de"}[name]

@@ -7,15 +7,15 @@ import (
 )
 
 // family is a group of entries. The embedded entry represents the group, and same has the others.
-// Each of the others has the same cause as the embedded entry in all revisions in which it was
-// seen.
+// An entry in same shares its cause with the embedded entry in every revision in which that entry
+// in same was seen.
 type family struct {
 	entry
 	same []entry
 }
 
 // groupByCause groups entries by cause. The first entry of a group represents the group. If the
-// root, the finding that causes the others, is listed, it is this first entry.
+// finding that causes the others is among the entries, it is that first entry.
 func groupByCause(es []entry) []family {
 	var out []family
 	for i := range es {
@@ -31,7 +31,8 @@ func groupByCause(es []entry) []family {
 }
 
 // sharesAllWith reports whether e shares every one of its causes with root. It returns false if e
-// was seen in a revision in which root was not seen, because e has another cause in that revision.
+// was seen in a revision in which root was not seen, because e must have another cause in that
+// revision.
 func (e *entry) sharesAllWith(root *entry) bool {
 	foreign := func(cause string) bool { return cause == "" || !slices.Contains(root.causes, cause) }
 	return len(e.causes) > 0 && !slices.ContainsFunc(e.causes, foreign)

@@ -121,9 +121,8 @@ func (c *Console) ShowActivity(what string) {
 	c.showStatus()
 }
 
-// Waiting shows what the run waits for before the cases begin. An empty string
-// ends the wait. A terminal shows it on the status line, and other outputs get
-// one line for each wait.
+// Waiting shows what the run waits for before the cases begin. A terminal shows the text on the
+// status line; any other output gets one line for each wait. An empty string ends the wait.
 func (c *Console) Waiting(what string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

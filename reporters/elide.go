@@ -80,8 +80,8 @@ func elide(e *verdict.Evidence, columns int) *verdict.Evidence {
 	return &out
 }
 
-// elideMetadata shortens _meta in the text of a request, then other params, so that the names of all
-// params are visible, and it is visible that a param is missing. It returns nil if the text then
+// elideMetadata shortens _meta in the text of a request, then other params, so that a reader sees
+// the names of all params, and thus also which param is missing. It returns nil if the text then
 // still takes more columns than room. size is the size of the event.
 func elideMetadata(e *verdict.Evidence, size int64, room int) *verdict.Evidence {
 	if e.Direction != ">" || e.Mark != nil || endOfValue(e.Text, 0) != len(e.Text) {
@@ -129,7 +129,8 @@ var versionCut = elision{from: 1, to: len(versionMember)}
 // saves returns the minimum number of columns by which the elision shortens a text.
 func (c *elision) saves() int { return c.to - c.from - 1 - len(c.closes) }
 
-// cutOut makes the elisions, which are in order, in the text of an event, and moves its mark.
+// cutOut applies elisions, which must be in the order of the text, to an event, and moves the mark
+// of the event accordingly.
 func cutOut(e *verdict.Evidence, cuts []elision) {
 	for _, c := range slices.Backward(cuts) {
 		kept := "…" + c.closes
@@ -140,8 +141,8 @@ func cutOut(e *verdict.Evidence, cuts []elision) {
 	}
 }
 
-// shortenValues shortens the values of members, the longest first, so that the text takes fewer
-// columns. It returns how many columns are still too many.
+// shortenValues shortens the values of members, the longest first, until they save the given number
+// of columns. It returns the elisions, and how many columns remain to be saved.
 func shortenValues(text string, members []memberSpan, over int) (cuts []elision, left int) {
 	for _, m := range slices.SortedStableFunc(slices.Values(members), func(a, b memberSpan) int { return cmp.Compare(b.to-b.from, a.to-a.from) }) {
 		if over <= 0 {
