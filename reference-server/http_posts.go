@@ -104,8 +104,8 @@ func (h *HTTPHandler) newPost(r *http.Request, m *wire.Message) *post {
 	return p
 }
 
-// endPost cancels the request, unless it is complete, and waits at most closeTimeout for its
-// goroutines.
+// endPost cancels the request of p, unless it is complete, and waits at most closeTimeout for the
+// request's goroutines.
 func (h *HTTPHandler) endPost(p *post) {
 	h.mu.Lock()
 	delete(h.posts, p)

@@ -24,7 +24,7 @@ type httpSession struct {
 
 	mu        sync.Mutex
 	streams   []*eventStream
-	listening *eventStream            // opened by the newest GET, or by the first to come
+	listening *eventStream            // opened by the newest GET; not yet opened before the first GET
 	byID      map[string]*eventStream // the stream for the response, by request id
 	current   *eventStream            // the stream of the frame being delivered
 }

@@ -145,10 +145,10 @@ func (e *eventStream) checkSingleResponse(timeout time.Duration) (single, known 
 	}
 }
 
-// eventsFrom returns the kept events, the number of the first returned event, and a channel that is
-// closed when the stream changes. It begins with the event of the given number, or with the oldest
-// kept event if that one was discarded. ended is true if the stream has ended or the connection is
-// no longer the newest.
+// eventsFrom returns the kept events, beginning with the event of the given number, or with the
+// oldest kept event if that one was discarded. It also returns the number of the first returned
+// event, and a channel that is closed when the stream changes. ended is true if the stream has
+// ended or the connection is no longer the newest.
 func (e *eventStream) eventsFrom(from, connection int) (frames [][]byte, first int, ended bool, changed <-chan struct{}) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -25,7 +25,8 @@ import (
 // with a result that contains requests, and the client repeats the call with its responses to them
 // (basic/patterns/mrtr). Handlers are the same in both eras, because a repeated call runs its
 // handler from the start, and SendRequest returns the responses that the client has already given.
-// requestState contains them, so that any process with the same key can continue the call.
+// requestState contains these responses, so that any process with the same key can continue the
+// call.
 
 // stateLifetime is how long a client may take to respond.
 const stateLifetime = 10 * time.Minute

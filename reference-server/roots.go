@@ -42,8 +42,8 @@ func askRoots(c *Call) string {
 }
 
 // refreshRoots requests the client's roots if the client has declared roots and sent
-// notifications/initialized. If a roots/list request is already in progress, it sends the new one
-// after that.
+// notifications/initialized. If a roots/list request is already in progress, the new one is sent
+// after its response.
 func (s *Session) refreshRoots() {
 	if !s.ClientDeclared("roots") {
 		return

@@ -61,7 +61,7 @@ func (c *Call) listen() (any, *Error) {
 	}
 	subscribers.remove(u)
 	// The specification requires the result over every transport, but this notification only over
-	// stdio, where no stream ends.
+	// stdio, where the client can't tell from the end of a stream that the subscription has ended.
 	if c.Header == nil {
 		u.notify(spec.MethodCancelled, object{"requestId": jsontext.Value(c.ID.Raw()), "reason": shuttingDown})
 	}

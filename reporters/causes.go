@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// family is a group of entries. The embedded entry represents the group, and same has the others.
-// An entry in same shares its cause with the embedded entry in every revision in which that entry
-// in same was seen.
+// family is a group of entries. The embedded entry represents the group, and same has the other
+// entries. Each of these has, in every revision in which it was seen, the same cause as the
+// embedded entry.
 type family struct {
 	entry
 	same []entry

@@ -135,7 +135,7 @@ func (c *Console) End(r *verdict.Report) {
 		for _, line := range append(c.gatewayLines(r), c.securityLines(r)...) {
 			c.writeLine(line)
 		}
-		if len(lacking) > 0 && len(r.Revisions) > 0 { // which count requirements, too
+		if len(lacking) > 0 && len(r.Revisions) > 0 { // the lines in lacking count requirements, too
 			c.writeLine("requirements by revision:")
 		}
 		for _, line := range tallyLines(r, c.o.Width) {

@@ -141,8 +141,8 @@ func cutOut(e *verdict.Evidence, cuts []elision) {
 	}
 }
 
-// shortenValues shortens the values of members, the longest first, until they save the given number
-// of columns. It returns the elisions, and how many columns remain to be saved.
+// shortenValues shortens the values of members, the longest first, until the given number of
+// columns is saved. It returns the elisions, and how many columns remain to be saved.
 func shortenValues(text string, members []memberSpan, over int) (cuts []elision, left int) {
 	for _, m := range slices.SortedStableFunc(slices.Values(members), func(a, b memberSpan) int { return cmp.Compare(b.to-b.from, a.to-a.from) }) {
 		if over <= 0 {

@@ -145,7 +145,7 @@ func (e *entry) describeBlocked() string {
 	return countWithNoun(e.blocked, "other requirement") + " could not be judged because of it"
 }
 
-// Limits for a finding on the console, in lines unless another unit is given.
+// Limits for what the console shows of findings, in lines unless another unit is given.
 const (
 	listed     = 40 // findings; more would hide the most severe, which come first
 	entryMax   = 12 // without the lines about the SDK and the fix
@@ -166,10 +166,10 @@ var outcomeStyles = map[verdict.Outcome]struct {
 	verdict.Note:         {"·", none},
 }
 
-// entryLines renders e in at most entryMax lines, plus those of its SDK remark, its
-// fix and its script. The headline counts as one line, however narrow the terminal is.
-// Only the page and the command may exceed the width, because users copy them.
-// The carets below the evidence are not counted.
+// entryLines renders e in at most entryMax lines, plus those of its SDK remark, its fix and its
+// script. The headline counts as one line, however narrow the terminal is. Only the URL of the
+// specification's page and the command that reproduces the finding may exceed the width, because
+// users copy them. The carets below the evidence are not counted.
 func (c *Console) entryLines(e *entry) []string {
 	out := c.headline(e, c.headlinePlace(e))
 	room := entryMax + len(out) - 1

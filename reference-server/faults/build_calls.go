@@ -12,8 +12,8 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// A callTracker records the state and the progress token of each call, which neither
-// responses nor cancellations contain.
+// A callTracker records the state and the progress token of each call, because responses and
+// cancellations contain neither.
 type callTracker struct {
 	method string // the method whose requests are recorded; "" for all methods
 

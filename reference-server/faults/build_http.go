@@ -202,7 +202,7 @@ func (r *responseEditor) FlushError() error {
 	return http.NewResponseController(r.ResponseWriter).Flush()
 }
 
-// writeRaw writes bytes that the fault has made, without editing them.
+// writeRaw writes bytes that the fault has made, without passing them to editBody.
 func (r *responseEditor) writeRaw(b []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -243,8 +243,8 @@ func replaceStatus(old, changed int) func(int) int {
 	}
 }
 
-// setContentType changes the content type of the responses to the matching requests from media to
-// other.
+// setContentType replaces the content type media with other in the responses to the matching
+// requests.
 func setContentType(when func(v *exchange) bool, media, other string) *refserver.Seams {
 	return editResponses(when, func(_ *exchange, r *responseEditor) {
 		r.editHead = func(status int, h http.Header, _ []byte) int {

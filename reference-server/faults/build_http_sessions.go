@@ -203,8 +203,8 @@ func divertEvents(when func(event []byte) bool, copied bool) *refserver.Seams {
 	})
 }
 
-// misdirectEvents also sends the messages of one session, except responses, to another
-// session's listening stream.
+// misdirectEvents also sends the messages of each session, except responses, on the listening
+// stream of another session.
 func misdirectEvents() *refserver.Seams {
 	e := newListeningStreams()
 	return editResponses(anyExchange, func(v *exchange, r *responseEditor) {

@@ -51,8 +51,8 @@ func completeMeta() Members {
 	return Members{spec.MetaVersion: wire.Quote(string(spec.V20260728)), spec.MetaClientCapabilities: jsontext.Value("{}")}
 }
 
-// supplyMeta adds the members that fill returns to the _meta of the matching requests, so that
-// the server serves them although they lack metadata.
+// supplyMeta adds the members that the function fill returns to the _meta of the matching requests,
+// so that the server serves them although they lack metadata.
 func supplyMeta(when func(c *refserver.Call) bool, fill func(c *refserver.Call) Members) *refserver.Seams {
 	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if isStatelessCall(c) && when(c) {

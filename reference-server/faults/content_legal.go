@@ -225,8 +225,8 @@ func addLaterMembers(names ...string) *refserver.Seams {
 // removeCursors removes nextCursor from all results.
 func removeCursors() *refserver.Seams { return EditResult("", omitMembers("nextCursor")) }
 
-// mapURIs gives resources the URIs uris instead of their own in lists, results and updates, and
-// accepts them in requests.
+// mapURIs gives resources the URIs uris instead of their own in results and updates, and accepts
+// them in requests.
 func mapURIs(uris ...string) *refserver.Seams {
 	known := []string{"demo://text/hello", "demo://image/dot", "demo://text/unicode", "demo://json/object", "demo://note", "demo://roots"}
 	swap := func(text string, from, to []string) string {

@@ -135,8 +135,8 @@ func hasResponseAction(action string) func(c *refserver.Call) bool {
 // textResult returns a tool result with one text block.
 func textResult(text string) any { return map[string]any{"content": []any{textBlock(text)}} }
 
-// askColour makes a tool ask the user for a colour and return the result of respond, if the
-// client accepts forms.
+// askColour makes a tool ask the user for a colour, and return what the function respond returns
+// for that colour. If the client does not accept forms, the tool behaves as before.
 func askColour(tool string, respond func(colour string) any) *refserver.Seams {
 	return wrapTool(tool, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if !acceptsForms(c.Session) {

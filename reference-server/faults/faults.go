@@ -5,8 +5,9 @@
 // To add a fault, add a row to a function of its area, in a file whose name begins with the area;
 // add a new function to tables. A row has an id, a title and the seams. The part of the id before
 // the slash is the requirement that the fault breaks. The title says what the server does.
-// Functions in build.go make most of the seams. mcp-conform explain shows the first fault of a
-// requirement that it can show, so the plainest fault comes first.
+// Functions in the files build*.go make most of the seams; the comment on such a function says what
+// its seams do. mcp-conform explain shows the first fault of a requirement that it can show, so the
+// plainest fault comes first.
 //
 // The functions that most rows call are marked noinline. Otherwise each row would contain a
 // copy of their code.

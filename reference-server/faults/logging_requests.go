@@ -94,8 +94,8 @@ func requestLevelOf(c *refserver.Call) string {
 func logParams() map[string]any { return map[string]any{"level": "emergency", "data": "late"} }
 
 // replaceRequestLevel replaces the log level of each request with the result of f. The argument of
-// f is "" if the request has no level, or one that is not a string. If f returns "", the request
-// has no level.
+// f is "" if the request has no level, or one that is not a string. If f returns "", the level is
+// removed.
 func replaceRequestLevel(f func(level string) string) *refserver.Seams {
 	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		level := f(requestLevelOf(c))
@@ -155,7 +155,7 @@ func logOnOtherCall(when func(c *refserver.Call) bool) *refserver.Seams {
 			for _, other := range others {
 				other.Notify(spec.MethodMessage, logParams())
 			}
-			sleep(c.Context(), 100*time.Millisecond) // messages on different streams have no order
+			sleep(c.Context(), 100*time.Millisecond) // so that these messages arrive before the response, which is on another stream
 		}
 		return next(c)
 	}))

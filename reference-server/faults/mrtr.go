@@ -32,7 +32,7 @@ func multiRoundFaults() []*Fault {
 	asks := map[string]any{"resultType": "input_required", "inputRequests": roots}
 	return []*Fault{
 		newFault(supported+"list", "tools/list with a cursor requires input", WrapHandler(spec.MethodToolsList, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
-			if wire.At(c.Params, "/cursor") != nil { // the first page lists tools as usual
+			if wire.At(c.Params, "/cursor") != nil { // so that the first page still lists tools
 				return asks, nil
 			}
 			return next(c)
@@ -312,8 +312,8 @@ func refuseWhilePending() *refserver.Seams {
 	})
 }
 
-// bindToSession refuses each requestState that the session itself did not issue. Over stdio,
-// another session means another process.
+// bindToSession refuses each requestState that the server did not issue in the same session. Over
+// stdio, another session means another process.
 func bindToSession() *refserver.Seams {
 	var sessions sync.Map // by state
 	return WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
@@ -363,8 +363,8 @@ func renameInputs(rename func(key string) string) *refserver.Seams {
 	)
 }
 
-// askOnceMore returns another requestState, without requests, in place of the complete result
-// of a retry. The retry with that state gets the result.
+// askOnceMore returns another requestState, without requests, in place of the complete result of a
+// retry. The retry with that state gets the complete result.
 func askOnceMore() *refserver.Seams {
 	var held sync.Map // results, by state
 	var n atomic.Int64

@@ -168,9 +168,9 @@ func appendEmptyPages() *refserver.Seams {
 	})
 }
 
-// countCursorUses makes each cursor unique. For requests with a cursor that was used before, the
-// handler again replaces the server's own.
-func countCursorUses(again CallHandler) *refserver.Seams {
+// countCursorUses makes each cursor unique. The function onReuse handles the requests with a cursor
+// that was used before.
+func countCursorUses(onReuse CallHandler) *refserver.Seams {
 	var mu sync.Mutex
 	used := map[string]bool{}
 	count := 0
@@ -188,7 +188,7 @@ func countCursorUses(again CallHandler) *refserver.Seams {
 		}
 		answer := next
 		if repeated {
-			answer = func(c *refserver.Call) (any, *refserver.Error) { return again(c, next) }
+			answer = func(c *refserver.Call) (any, *refserver.Error) { return onReuse(c, next) }
 		}
 		result, err := answer(c)
 		if err != nil {

@@ -11,8 +11,8 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// legalLists returns the legal variations in the lists, and in the results that concern a single
-// tool, resource or completion.
+// legalLists returns the legal variations in lists and their pages, and in the results of tool
+// calls, completions and subscriptions.
 func legalLists() []*Fault {
 	return []*Fault{
 		newVariation("one-page", "every list is one page", splitIntoPages(func(all []any) [][]any { return [][]any{all} }, plainCursor)),
@@ -93,9 +93,9 @@ func addFractionsToSizes(frame []byte) []byte {
 
 func plainCursor(page int) string { return "page-" + strings.Repeat("i", page) }
 
-// splitIntoPages splits each list into the pages that cut returns. The first page needs no cursor.
-// The second page has the cursor that the function cursor returns for 1, the third the one for 2,
-// and so on.
+// splitIntoPages splits each list into the pages that the function cut returns. The first page
+// needs no cursor. The second page has the cursor that the function cursor returns for 1, the third
+// the one for 2, and so on.
 func splitIntoPages(cut func(all []any) [][]any, cursor func(page int) string) *refserver.Seams {
 	return replacePaging(func(_ *refserver.Call, wanted jsontext.Value, member string, all []any) (any, *refserver.Error) {
 		sheets := cut(all)

@@ -114,9 +114,9 @@ func finishCancelled() *refserver.Seams {
 	})
 }
 
-// respondToCancelled calls respond for each cancelled request of the method, or of every method if
-// method is empty. It calls respond after the handler has returned, because the handler's own
-// progress must not follow the response.
+// respondToCancelled calls the function respond for each cancelled request of the method, or of
+// every method if method is empty. It calls respond after the handler has returned, because the
+// handler's own progress must not follow the response.
 func respondToCancelled(method string, respond func(c *refserver.Call)) *refserver.Seams {
 	t := newCallTracker()
 	t.method = method

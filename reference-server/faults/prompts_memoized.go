@@ -8,8 +8,8 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// memoize returns the first result for all later requests of the session with the same
-// key.
+// memoize returns the first result that a session gets for a key, for all later requests of that
+// session that have that key.
 func memoize(method string, key func(c *refserver.Call) string) *refserver.Seams {
 	type place struct {
 		session *refserver.Session
@@ -42,8 +42,8 @@ func memoizedPromptFaults() []*Fault {
 	}
 }
 
-// legalMemoizedPrompts returns the legal variations that memoize results by all
-// params.
+// legalMemoizedPrompts returns the legal variations that memoize results, with all params as the
+// key.
 func legalMemoizedPrompts() []*Fault {
 	return []*Fault{
 		newVariationWithState("prompts-remembered", "prompts/get returns the same result for the same arguments", func() *refserver.Seams {

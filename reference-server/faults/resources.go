@@ -51,7 +51,7 @@ func resourceListFaults() []*Fault {
 	}
 }
 
-// splitListIntoPages splits the list of the method into the pages that cut returns.
+// splitListIntoPages splits the list of the method into the pages that the function cut returns.
 func splitListIntoPages(method string, cut func(all []any) [][]any) *refserver.Seams {
 	cutting := splitIntoPages(cut, plainCursor)
 	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {

@@ -123,8 +123,8 @@ func onClosedStream(do func(v *exchange)) *refserver.Seams {
 	})
 }
 
-// respondInBody sends the responses after the handshake in the body of the response to
-// their POST, not on the stream.
+// respondInBody sends the JSON-RPC responses after the handshake in the body of the HTTP response
+// to their POST, not on the stream.
 func respondInBody() *refserver.Seams {
 	var mu sync.Mutex
 	waiting := map[string]chan []byte{}

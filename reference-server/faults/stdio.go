@@ -158,7 +158,7 @@ func (a *inputEditor) Read(p []byte) (int, error) {
 	n := copy(p, a.ready)
 	a.ready = a.ready[n:]
 	if len(a.ready) > 0 {
-		err = nil // the next read after the ready bytes reports it again
+		err = nil // the read after the ready bytes reports the error again
 	}
 	return n, err
 }

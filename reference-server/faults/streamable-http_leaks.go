@@ -50,10 +50,10 @@ func leakFaults() []*Fault {
 	}
 }
 
-// sendToOtherSession sends messages of a call on another session's listening stream: those of the
-// given kind and, if methods are given, of one of these methods. If copied is true, the call's own
-// client also gets them. Otherwise the server delivers the other client's responses to the session
-// of the call.
+// sendToOtherSession sends the messages of calls on another session's listening stream, if they are
+// of the given kind and, if methods are given, of one of these methods. If copied is true, the
+// call's own client also gets them. Otherwise the server delivers the other client's responses to
+// the session of the call.
 func sendToOtherSession(copied bool, kind wire.Kind, methods ...string) *refserver.Seams {
 	e := newListeningStreams()
 	var mu sync.Mutex

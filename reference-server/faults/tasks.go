@@ -211,7 +211,7 @@ func taskClientFaults() []*Fault {
 	}
 }
 
-// toMethod narrows the filter to responses to a method.
+// toMethod narrows the filter to the responses to requests of a method.
 func (w MessageFilter) toMethod(method string) MessageFilter {
 	return func(o *refserver.Out) bool { return o.Method == method && w(o) }
 }

@@ -55,7 +55,7 @@ func versioningFaults() []*Fault {
 		})),
 
 		newFault(latest+"oldest", "the counter-offer for an unknown version is the oldest supported one",
-			editOfferedVersion(requestsUnsupported, func(string) string { return string(spec.V20241105) })).inRevisions(revisionsWithReadOnlyHint()...), // a run in 2024-11-05 alone does not know a later revision
+			editOfferedVersion(requestsUnsupported, func(string) string { return string(spec.V20241105) })).inRevisions(revisionsWithReadOnlyHint()...), // a run in 2024-11-05 alone can't know that the server supports a later revision
 		newFault(latest+"last-but-one", "the counter-offer for an unknown version is the second newest one",
 			editOfferedVersion(requestsUnsupported, func(string) string { return string(spec.V20250618) })).inRevisions(spec.V20251125),
 		newFault(latest+"without-handshake", "the counter-offer for an unknown version has no handshake",
