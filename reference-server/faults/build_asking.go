@@ -59,12 +59,12 @@ func wrapTool(tool string, f func(c *refserver.Call, next Handler) (any, *refser
 	})
 }
 
-// onClientResponse calls the function then for each matching response of the client to a request of
-// the method. The function decides what happens to that response. The server waits for the client's
+// onClientResponse calls decide for each matching response of the client to a request of the
+// method; decide determines what happens to that response. The server waits for the client's
 // responses without a timeout.
 //
 //go:noinline
-func onClientResponse(method string, when func(reply *wire.Message) bool, then func(s *refserver.Session, raw []byte) refserver.FrameAction) func() *refserver.Seams {
+func onClientResponse(method string, when func(reply *wire.Message) bool, decide func(s *refserver.Session, raw []byte) refserver.FrameAction) func() *refserver.Seams {
 	return func() *refserver.Seams {
 		var mu sync.Mutex
 		asked := map[string]bool{}
@@ -85,7 +85,7 @@ func onClientResponse(method string, when func(reply *wire.Message) bool, then f
 				mu.Lock()
 				defer mu.Unlock()
 				if m := &f.Messages[0]; asked[m.ID.Key()] && when(m) {
-					return then(s, raw)
+					return decide(s, raw)
 				}
 				return refserver.Pass(raw)
 			},

@@ -17,19 +17,19 @@ func metaValue(c *refserver.Call, key string) string {
 	return string(wire.At(c.Params, spec.MetaPointer(key)))
 }
 
-// A follower marks the requests of a method that come right after a request for which the function
-// before returns true.
+// A follower marks the requests of a method that come right after a request for which isTrigger
+// returns true.
 type follower struct {
-	method string
-	before func(c *refserver.Call) bool
+	method    string
+	isTrigger func(c *refserver.Call) bool
 
 	mu     sync.Mutex
 	was    bool
 	marked map[callKey]bool
 }
 
-func newFollower(before func(c *refserver.Call) bool, method string) *follower {
-	return &follower{method: method, before: before, marked: map[callKey]bool{}}
+func newFollower(isTrigger func(c *refserver.Call) bool, method string) *follower {
+	return &follower{method: method, isTrigger: isTrigger, marked: map[callKey]bool{}}
 }
 
 // seams returns the seams that mark requests in the order in which they are read, and edit the
@@ -41,7 +41,7 @@ func (f *follower) seams(edit func(o *refserver.Out)) *refserver.Seams {
 		if f.was && c.Method == f.method {
 			f.marked[callKey{c.Session, c.ID.Key()}] = true
 		}
-		f.was = f.before(c)
+		f.was = f.isTrigger(c)
 	}}, EditOutgoing(Responses(f.method), func(o *refserver.Out) {
 		f.mu.Lock()
 		key := callKey{o.Session, o.ID.Key()}
@@ -55,10 +55,10 @@ func (f *follower) seams(edit func(o *refserver.Out)) *refserver.Seams {
 }
 
 // editAfter edits the responses to requests of a method that come right after a request for which
-// the function before returns true.
-func editAfter(before func(c *refserver.Call) bool, method string, edit func(o *refserver.Out)) func() *refserver.Seams {
+// isTrigger returns true.
+func editAfter(isTrigger func(c *refserver.Call) bool, method string, edit func(o *refserver.Out)) func() *refserver.Seams {
 	return func() *refserver.Seams {
-		return newFollower(before, method).seams(edit)
+		return newFollower(isTrigger, method).seams(edit)
 	}
 }
 

@@ -29,16 +29,16 @@ func delayAfterCancelled() *refserver.Seams {
 	})
 }
 
-// serializeSlow runs the calls of the tool slow one at a time. After each call it calls the
-// function leaves, which reports whether the next call may start.
-func serializeSlow(leaves func(c *refserver.Call) bool) *refserver.Seams {
+// serializeSlow runs the calls of the tool slow one at a time. After each call, releases reports
+// whether the next call may start.
+func serializeSlow(releases func(c *refserver.Call) bool) *refserver.Seams {
 	turn := make(chan struct{}, 1)
 	return wrapSlow(func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if !acquire(c.Context(), turn) {
 			return nil, refserver.NoResponse
 		}
 		result, err := next(c)
-		if leaves(c) {
+		if releases(c) {
 			<-turn
 		}
 		return result, err

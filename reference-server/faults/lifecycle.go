@@ -158,12 +158,12 @@ func isList(c *refserver.Call) bool {
 	return false
 }
 
-// requestBeforeInitialized sends the request with the method and the params that the function what
+// requestBeforeInitialized sends the request with the method and the params that requestFor
 // returns, right after the response to initialize, if the client declared the capability for the
 // request.
-func requestBeforeInitialized(what func(s *refserver.Session) (method string, params any)) *refserver.Seams {
+func requestBeforeInitialized(requestFor func(s *refserver.Session) (method string, params any)) *refserver.Seams {
 	return EditOutgoing(Results(spec.MethodInitialize), func(o *refserver.Out) {
-		method, params := what(o.Session)
+		method, params := requestFor(o.Session)
 		declared := map[string]string{spec.MethodRootsList: "roots", spec.MethodSampling: "sampling"}
 		if o.Session.ClientDeclared(declared[method]) {
 			o.Frames = append(o.Frames, wire.NewRequest(wire.StringID("early"), method, params))

@@ -132,9 +132,9 @@ func respondToCancelled(method string, respond func(c *refserver.Call)) *refserv
 	}), dropMessages(t.isOvertaken))
 }
 
-// isOvertaken matches the server's regular responses to cancelled calls, which the variation
-// replaces with other responses. It also marks the call as ended, because a call can't be cancelled
-// after its response.
+// isOvertaken matches the responses of the server's own handlers to cancelled calls, which the
+// variation replaces with other responses. It also marks the call as ended, because a call can't be
+// cancelled after its response.
 func (t *callTracker) isOvertaken(o *refserver.Out) bool {
 	if !Responses()(o) {
 		return false

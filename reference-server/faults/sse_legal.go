@@ -11,8 +11,8 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// longDelayOverSSE exceeds the time that the harness waits for a missing message of a server that
-// is otherwise fast.
+// longDelayOverSSE exceeds the time that the harness waits for a missing message of a server whose
+// other messages arrive quickly.
 const longDelayOverSSE = 300 * time.Millisecond
 
 // legalSSE returns the legal variations in HTTP with SSE.
