@@ -385,8 +385,8 @@ func describeLevelAlone(f *verdict.Finding) string {
 	}
 }
 
-// standardOf names the standard from which the requirement of a finding comes, if its page shows
-// which one that is.
+// standardOf names the standard from which the requirement of a finding comes. If the finding's
+// page shows no standard that it knows, standardOf returns a general phrase.
 func standardOf(f *verdict.Finding) string {
 	if strings.HasPrefix(f.Page, "https://www.jsonrpc.org/") {
 		return "JSON-RPC 2.0"

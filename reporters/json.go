@@ -94,8 +94,8 @@ func boundText(s string) string {
 }
 
 // escapeInvisible escapes, as \u sequences, the characters that a terminal would hide or interpret.
-// encoding/json has already escaped those in ASCII except DEL, and leaves the others only inside
-// strings.
+// encoding/json has already escaped those in ASCII except DEL. The others occur only inside
+// strings, where JSON permits the escapes.
 func escapeInvisible(doc []byte) []byte {
 	hidden := func(r rune) bool { return r >= 0x7f && !unicode.IsGraphic(r) }
 	if bytes.IndexFunc(doc, hidden) < 0 {

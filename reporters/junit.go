@@ -23,9 +23,8 @@ type junitSuites struct {
 	Suites   []*junitSuite `xml:"testsuite"`
 }
 
-// junitSuite and junitCase have no durations of their own, because cases run
-// concurrently and several judge one requirement. Some readers require the
-// attribute, so it is zero.
+// junitSuite and junitCase have no durations of their own, because cases run concurrently and
+// several judge one requirement. Some readers require the time attribute, so it is zero.
 type junitSuite struct {
 	Name       string          `xml:"name,attr"`
 	Tests      int             `xml:"tests,attr"`
@@ -122,8 +121,8 @@ func JUnit(w io.Writer, r *verdict.Report) error {
 	if err != nil {
 		return fmt.Errorf("the report can't be written as XML: %w", err)
 	}
-	// Only bodies contain newlines, which need no escape there. Text from a
-	// server can't produce this sequence, because its & is escaped.
+	// Only the bodies of elements contain newlines, which need no escape there. Text from a server
+	// can't produce the sequence &#xA;, because its & is escaped.
 	text = bytes.ReplaceAll(text, []byte("&#xA;"), []byte("\n"))
 	_, err = w.Write(slices.Concat([]byte(xml.Header), text, []byte("\n")))
 	return err

@@ -218,8 +218,8 @@ func writeMarkdownSameCause(b *bytes.Buffer, same []entry) {
 	b.WriteByte('\n')
 }
 
-// preformatted joins the lines of a block. It fills empty lines with a space, because some readers
-// end an HTML block at an empty line.
+// preformatted joins the lines of a block. It fills empty lines with a space, because some Markdown
+// renderers end an HTML block at an empty line.
 func preformatted(lines []string) string {
 	for i := range lines {
 		if strings.TrimSpace(lines[i]) == "" {

@@ -221,8 +221,8 @@ func sarifRuleOf(e *entry) sarifRule {
 	return rule
 }
 
-// sarifSeverities maps levels to numbers, from which GitHub makes the severities high,
-// medium and low of findings about security.
+// sarifSeverities maps levels to scores. From the score, GitHub derives whether a finding about
+// security has high, medium or low severity.
 var sarifSeverities = map[string]string{"error": "7.5", "warning": "5.0", "note": "2.0"}
 
 // markSecurity marks the rule of a finding about security in the way that GitHub reads.
@@ -342,7 +342,8 @@ func visibleAll(rs []spec.Revision) []string {
 	return out
 }
 
-// slug removes the characters that may not occur in an identifier.
+// slug replaces the characters that may not occur in an identifier with hyphens, and cuts the text
+// to 80 bytes.
 func slug(text string) string {
 	return strings.Map(func(c rune) rune {
 		if c == '-' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' {

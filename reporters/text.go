@@ -77,8 +77,8 @@ func clip(s string, columns int) string {
 	return fit(v, columns-1) + "…"
 }
 
-// excerpt is like clip, for the beginning s of a frame of size bytes. If it omits anything, it adds
-// the size of the frame.
+// excerpt is like clip, but s is only the beginning of a frame that has size bytes. If excerpt
+// omits any of the frame, it adds the frame's size.
 func excerpt(s string, size int64, columns int) string {
 	size = max(size, int64(len(s)))
 	v := Visible(head(s, utf8.UTFMax*(columns+1)))

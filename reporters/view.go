@@ -47,8 +47,8 @@ func viewOf(e *verdict.Evidence, columns int) eventView {
 		v.offends, v.after, ends = cut, "", false
 	}
 	room -= width(v.offends)
-	// One third of the rest is for the text before, or more if the text after
-	// is short.
+	// The text before the offending part gets one third of the remaining columns, or more if the
+	// text after it is short.
 	if cut := fitEnd(v.before, max(room/3, room-width(v.after))); cut != v.before {
 		v.before, begins = cut, false
 	}

@@ -86,8 +86,8 @@ var (
 	}
 )
 
-// lackingGroup are configuration lines with the same reason, and the number of
-// their requirements.
+// A lackingGroup is the configuration lines for one reason, and the number of requirements that
+// they would make observable.
 type lackingGroup struct {
 	why   *lackingWhy
 	lines []verdict.Setting

@@ -35,8 +35,8 @@ var issuedTokens = []issuedToken{
 }
 
 // useIssuedTokens sends wrong tokens of an authorization server that the server trusts. It gives up
-// unless the server accepts a valid token, because otherwise the server may not trust the
-// authorization server after all.
+// unless the server accepts a valid token, because a server that refuses a valid one may not trust
+// the authorization server after all.
 func useIssuedTokens(ctx context.Context, t *suite.T) {
 	if t.Issuer == nil {
 		t.GiveUp("mcp-conform can't get wrong tokens from an authorization server that the server trusts; see --auth-server and --client-id")
@@ -103,8 +103,8 @@ func (p *prober) judgeIssued(ctx context.Context, w issuedToken, a *suite.Outsid
 		v.Summary, v.Weight = w.summary, w.weight
 		p.reportServed(ctx, v, a)
 	case (w.requirement == audience || w.requirement == passthrough) && a.Status == http.StatusForbidden:
-		// Such a token may also count as one with insufficient permissions, for which 403 is
-		// specified.
+		// A token for another audience may also count as a token with insufficient permissions, for
+		// which 403 is specified.
 		p.t.MarkKept(w.requirement)
 	default:
 		if w.requirement != expired {

@@ -93,8 +93,8 @@ func (p *prober) judgeMetadataURL(ctx context.Context) {
 	}
 }
 
-// describeUnreachable describes a document that could not be fetched, as the reason why it is not
-// judged. Other machines may be able to fetch it.
+// describeUnreachable describes how fetching a document failed, as the reason why the document is
+// not judged. Other machines may be able to fetch it.
 func describeUnreachable(a *suite.OutsideResponse) string { return a.About + " got " + a.Describe() }
 
 // judgeMissing judges a missing metadata document; tried contains the answers from the URLs where
@@ -159,7 +159,7 @@ func (p *prober) judgeResource(ctx context.Context, doc *suite.OutsideResponse) 
 	case isSameResource(u, p.URL):
 		p.t.MarkKept(resource)
 	case isSameHost(u, p.URL) && isPrefix(u.Path, p.URL.Path):
-		// A server may protect all that is below the identifier.
+		// One identifier may cover everything below it, so this is only a note.
 		v.Summary, v.Weight = "The server's resource identifier is not the URL of the server, but a part of it.", verdict.OnlyNote
 		p.report(ctx, v, doc)
 	default:
@@ -344,8 +344,8 @@ func readRootMetadata(ctx context.Context, t *suite.T) {
 	if !isAuthServerMetadata(root) {
 		below := p.fetch(ctx, u.JoinPath(p.URL.Path))
 		if isAuthServerMetadata(below) {
-			// Without metadata at the root, the server may still serve the default endpoint paths,
-			// which are not tried.
+			// Without metadata at the root, the server may still serve the default endpoint paths.
+			// They are not tried, so this is at most a warning.
 			p.report(ctx, verdict.Deviation{
 				Requirement: rootOnly, Summary: "The server has its authorization metadata only below its path.", Permitted: "the document at " + u.Redacted(), Weight: verdict.AtMostWarning,
 			}, below, root)

@@ -148,8 +148,8 @@ func (p *prober) listen(ctx context.Context, w wrongToken) *suite.OutsideRespons
 	return p.Send(ctx, "GET of the event stream "+w.how, http.MethodGet, p.URL, p.Headers(http.MethodGet, nil, w.header), nil)
 }
 
-// judgeQuery judges the response to a request that has the token in the query. Without a token, the
-// server refuses this request.
+// judgeQuery judges the response to a request that has the token in the query. The server is known
+// to refuse the same request without a token.
 func (p *prober) judgeQuery(ctx context.Context, a *suite.OutsideResponse) {
 	if !a.IsServed() {
 		p.t.MarkKept(queryUnused)

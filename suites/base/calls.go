@@ -15,15 +15,17 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// callTime is the time limit for all calls together. duration is how long a slow tool takes.
+// callTime is the time limit for all calls together. duration is how long each of the concurrent
+// calls of a slow tool should take.
 const (
 	callTime = 3 * time.Second
 	duration = 60 * time.Millisecond
 )
 
 // callConcurrently calls a tool that echoes its argument, and a tool that is known to report
-// progress, so that the reports interleave. If no tool is known to report progress, it calls tools
-// that need no arguments. Their results may depend on what else runs, so they are not compared.
+// progress, so that the progress notifications of several calls interleave. If no tool is known to
+// report progress, it calls tools that need no arguments. Their results may depend on what else
+// runs, so they are not compared.
 func callConcurrently(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
 	echoTool, echoes := findEchoTool(ctx, t, c)

@@ -82,8 +82,8 @@ func freeTextArgument(tool inventory.Tool) (string, bool) {
 }
 
 // compareEchoes makes several concurrent calls, each with its own word. A result with the word of
-// another call and without its own belongs to the other call. A result that only resembles
-// another may do so by chance.
+// another call and without its own belongs to the other call. Results that only resemble each other
+// show nothing, because that may be chance.
 func compareEchoes(ctx context.Context, t *suite.T, c *client.Conversation, p echoTool) {
 	var requests [][]byte
 	for _, word := range echoWords() {

@@ -29,7 +29,7 @@ func idShapes() []wire.ID {
 		wire.StringID("7000002"),
 		wire.StringID(""),
 		wire.StringID("ключ-鍵-🗝"),
-		// A response that does not escape this one spans several lines.
+		// If the server does not escape this id in its response, the response spans several lines.
 		wire.StringID("line\nbreak, tab\t, quote\" and backslash\\"),
 		wire.StringID(strings.Repeat("long-", 50)),
 		// JSON permits these line separators unescaped in strings. Readers that
@@ -87,8 +87,8 @@ func sendEqualLookingIDs(ctx context.Context, t *suite.T, c *client.Conversation
 	}
 }
 
-// sendHugeIDs sends integer ids that a double can't hold. Rounding does not make them equal. A rule
-// notes the outcome.
+// sendHugeIDs sends integer ids that a double can't hold. Even when rounded to doubles, they differ
+// from each other. A rule notes the outcome.
 func sendHugeIDs(ctx context.Context, c *client.Conversation) {
 	for _, n := range []int64{1<<53 + 1, -(1<<53 + 3)} {
 		c.DoRaw(ctx, wire.IntID(n), c.Request(wire.IntID(n), c.HarmlessMethod(), nil), client.MayIgnore)

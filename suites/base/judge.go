@@ -58,9 +58,9 @@ type wrongAnswers struct {
 	lines []*sentLine
 }
 
-// add adds a line with its deviation. It puts the new positions before the others in At, whose last
-// position is the offending event. So that event stays the one of the first line, with which Seen
-// begins.
+// add adds a line with its deviation. The last position in At is that of the offending event. The
+// new positions come before the others, so the offending event stays that of the first line, and
+// Seen begins with that line, too.
 func (w *wrongAnswers) add(d verdict.Deviation, p *sentLine) {
 	w.lines = append(w.lines, p)
 	w.At = append(d.At, w.At...)

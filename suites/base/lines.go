@@ -28,7 +28,8 @@ type line struct {
 	// requirement is the requirement on the response; survival is the requirement that the server
 	// still responds afterwards.
 	requirement, survival string
-	// readable is set if the id can be read, so that the response may have it.
+	// readable is set if a server can read the id in the line, so that its response may have this
+	// id.
 	readable bool
 	// codes are the permitted error codes; empty means any.
 	codes []spec.Code
@@ -50,8 +51,8 @@ var (
 	shapeCodes  = []spec.Code{spec.CodeInvalidRequest, spec.CodeInvalidParams}
 )
 
-// lines are ordered from harmless ones to those that crashed servers in practice, because each
-// crash costs a new server.
+// lines begins with harmless lines and ends with those that crashed servers in practice, so that a
+// server which such a line ends has already read the harmless ones.
 var lines = []line{
 	{
 		what: "a request without jsonrpc", frame: `{"id":ID,"method":"METHOD"}`,

@@ -19,8 +19,9 @@ func lookalikeIDs() []wire.ID {
 	return []wire.ID{wire.IntID(7_000_021), wire.StringID("7000021"), wire.IntID(-7_000_021), wire.StringID("-7000021")}
 }
 
-// wideIDs returns ids beyond 2^53, and one more, with which to test whether the server returns such
-// ids at all. A double can't hold every integer beyond 2^53, but it can hold these.
+// wideIDs returns ids beyond 2^53, and trial, another such id, with which to test whether the
+// server returns such ids at all. A double can't hold every integer beyond 2^53, but it can hold
+// these.
 func wideIDs() (trial wire.ID, ids []wire.ID) {
 	return wire.IntID(1<<53 + 6), []wire.ID{wire.IntID(1<<53 + 2), wire.IntID(1<<53 + 4)}
 }

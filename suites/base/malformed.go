@@ -77,9 +77,10 @@ type lineRun struct {
 
 // send sends lines, each followed by a request whose response shows that the server has read the
 // line, until the server ends or becomes unresponsive. It returns the remaining lines. A server may
-// answer one more request before it ends, so the cause may also be the line before. In that case
-// both lines remain, and stillUnsure is set. If unsure is set, lines begins with two such lines.
-// The first of two unsure lines, and the last line of all, are followed by a longer wait.
+// answer one more request before it ends, so the cause of the end may be the last line or the one
+// before it. If both are possible, the remaining lines begin with these two, and stillUnsure is
+// set. A call with these remaining lines must set unsure. It then waits longer after the first
+// line, to see whether this line is the cause. After the last line, send always waits longer.
 func (w *lineRun) send(ctx context.Context, lines []line, unsure bool) (rest []line, stillUnsure bool) {
 	w.from = w.c.Record.Len()
 	for i, l := range lines {

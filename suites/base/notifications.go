@@ -42,7 +42,7 @@ func unknownNotificationCase() suite.Case {
 				frames = append(frames, c.Notification(n.method, n.params))
 			}
 			// The request is in the same write as the notifications. So if the server exits at a
-			// notification, the request gets no response, however fast the server exits.
+			// notification, even at once, the missing response shows it.
 			_ = c.Send(ctx, append(frames, c.Request(c.NewID(), c.HarmlessMethod(), nil))...) // after an error the fence shows why
 			judgeSilence(ctx, t, c, from)
 		},

@@ -12,8 +12,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// pipelineRequests sends in one write the requests that were answered one by one before: in
-// order, then in reverse, so that the last of the first round is the first of the second.
+// pipelineRequests sends in one write the requests that were answered one by one before: in order,
+// then in reverse order, so that the last request is sent twice in a row.
 func pipelineRequests(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
 	candidates := findServedRequests(ctx, t, c)

@@ -16,10 +16,10 @@ import (
 )
 
 // cancelAskingCall makes two calls during which the server sends requests to the client. It
-// responds to the request of one, so that this call can end, and cancels the other call. After the
-// server had time to cancel its own request in the other call, cancelAskingCall responds to that
-// request too. It cancels a call of each other kind of asking tool in the same way. Then the first
-// tool has to work again.
+// responds to the server's request in one call, so that this call can end, and cancels the other
+// call. After the server had time to cancel its own request in the other call, cancelAskingCall
+// responds to that request too. It cancels a call of each other kind of asking tool in the same
+// way. Then the first tool has to work again.
 func cancelAskingCall(ctx context.Context, t *suite.T) {
 	t.RequireTool(inventory.AsksRoots, inventory.AsksSampling, inventory.AsksElicitation)
 	tool, _ := t.Inventory.AskingCall()
@@ -88,8 +88,8 @@ const againTime = 3 * time.Second
 
 // repeatCall calls the tool once more, and refuses the request that the server sends in the call.
 // If the call does not end, it is repeated on a fresh server on which nothing was cancelled. If the
-// repeated call ends, the first one gets the timeout of any request once more, because the machine
-// may have been busy.
+// call on the fresh server ends, the client waits for the first call again, for the timeout of
+// ordinary requests, because the machine may have been busy.
 func repeatCall(ctx context.Context, t *suite.T, c *client.Conversation, tool inventory.KnownCall) {
 	id, from := c.NewID(), c.Record.Len()
 	if c.Send(ctx, c.Request(id, spec.MethodToolsCall, tool.Params())) != nil {

@@ -44,7 +44,8 @@ type raceRequest struct {
 	ending    suite.Endings
 }
 
-// How often the steps of a race are repeated. Over HTTP each message is its own exchange.
+// How often the steps of a race are repeated, and how many requests run concurrently over HTTP.
+// There, each message is an exchange of its own, so the numbers are lower.
 const (
 	rounds            = 5
 	roundsHTTP        = 2
@@ -110,10 +111,9 @@ func (p *raceRun) awaitRunning() bool {
 // answered.
 const minWait = 500 * time.Millisecond
 
-// settle waits until the outcome of the requests is known, after a later request was answered,
-// and records it. It waits a little longer for the first missing response. If that does not come,
-// it waits only for the grace for each of the others. It does not wait for responses to cancelled
-// requests.
+// settle records the outcomes of the requests, after a later request was answered. If responses are
+// missing, it waits for the first of them for at least minWait. If that does not come, it waits for
+// each of the others only for the grace. It does not wait for responses to cancelled requests.
 func (p *raceRun) settle() {
 	limit := max(minWait, 2*p.c.Grace())
 	limit += p.takes

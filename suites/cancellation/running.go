@@ -93,9 +93,9 @@ func cancelSlowCall(ctx context.Context, t *suite.T, c *client.Conversation, slo
 	} else {
 		_ = c.Send(ctx, call, wire.NewNotification(spec.MethodCancelled, map[string]any{"requestId": json.RawMessage(early.Raw())}))
 	}
-	// The second call sends its request after the response to that of the first. When the second
-	// response arrives, everything that the server was sending when it read the cancellations has
-	// arrived, too.
+	// The second fence is sent after the response to the first. When the response to the second
+	// arrives, everything that the server was sending when it read the cancellations has arrived,
+	// too.
 	requireFence(ctx, t, c)
 	requireFence(ctx, t, c)
 	began := c.Record.Moment()

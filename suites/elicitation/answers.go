@@ -144,7 +144,8 @@ func (v responseVariation) judge(ctx context.Context, t *suite.T, c *client.Conv
 }
 
 // judgeAcceptedURL judges the result after the user agrees to visit a page. The response to such an
-// elicitation has no content. The tool may insist on the visit first.
+// elicitation has no content. The tool may also refuse the call with error -32042 until the user
+// has visited the page.
 func judgeAcceptedURL(t *suite.T, c *client.Conversation, declined, n *suite.ToolCall) {
 	if !n.Answered() || declined.Message.IsError() {
 		return

@@ -134,7 +134,7 @@ func isAccepted(n *suite.ToolCall) bool {
 	return n.Answered() && !n.Failed() && strings.Contains(string(n.Message.Result()), invalidValue)
 }
 
-// judgeInvalidForm judges a tool that fails with the invalid form, by its response to a valid one.
+// judgeInvalidForm judges a tool that fails with the invalid form, by its result for a valid one.
 // If the tool fails with the valid form as well, it may have another reason to fail, unless the
 // configuration says that it sends elicitation requests.
 func judgeInvalidForm(t *suite.T, c *client.Conversation, tool inventory.Tool, n, control *suite.ToolCall) {

@@ -184,8 +184,8 @@ func judgeLogging(ctx context.Context, t *suite.T, c *client.Conversation, level
 }
 
 // judgeListeningStream judges the log messages that came since the call on a stream that a GET
-// opened. Rules can't judge these, because no response on that stream shows that the messages that
-// were in transit when the level was set have arrived.
+// opened. Rules can't judge these messages, because no response on that stream shows that the
+// messages that were in transit when the level was set have arrived.
 func judgeListeningStream(t *suite.T, c *client.Conversation, call *client.Reply, level string) {
 	for _, l := range logsOnListeningStream(t, c, call.Sent.Seq) {
 		got, _ := wire.Text(wire.At(l.m.Params(), "/level"))
