@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// subtestPattern returns the pattern by which -run selects subtests of a test, or nil if it selects
-// all of them, or does not select the test at all. It reads -run as go test does: alternatives,
-// each with a pattern for every level of subtests.
+// subtestPattern returns the pattern by which -run selects subtests of a test, or nil if -run
+// selects all of them, or does not select the test at all. It reads -run as go test does:
+// alternatives, each with a pattern for every level of subtests.
 func subtestPattern(run, test string) (*regexp.Regexp, error) {
 	names := strings.Split(test, "/")
 	var wanted []string

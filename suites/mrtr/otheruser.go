@@ -9,9 +9,10 @@ import (
 )
 
 // retryAsOtherUser retries a request of the first user, with its state, as the second user. A
-// completed retry is reported only if the integrity of the state is protected, so that the second
-// user's retry completes neither without a state nor with a changed one. Only a protected state has
-// to name its user. The requirement is kept only if the first user's own retry completes.
+// completed retry is reported only if the second user's retries without a state and with a changed
+// state do not complete. That shows that the server protects the integrity of the state, and only a
+// protected state has to name its user. The requirement is kept only if the first user's own retry
+// completes.
 func retryAsOtherUser(ctx context.Context, t *suite.T) {
 	c := t.Start(ctx, acceptingClientOptions(t))
 	u := t.OtherUser(ctx, c)

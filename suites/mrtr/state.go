@@ -199,10 +199,10 @@ func (a inputRequest) forgedRetries(ctx context.Context, state string) iter.Seq2
 }
 
 // tamperWithState retries the request with changed states; first is a state that the server
-// returned for it, and own the reply to the retry with that. Whether the state matters to the server
-// is not known, so an accepted change is only a note, unless the result shows that the server used
-// it. If only another result shows that, it is a warning. tamperWithState reports whether a change
-// was accepted.
+// returned for it, and own the reply to the retry with that. Whether the state matters to the
+// server is not known, so an accepted change is only a note. It has its full weight if the result
+// contains the changed value, and is at most a warning if the result only differs from that for the
+// unchanged state. tamperWithState reports whether a change was accepted.
 func tamperWithState(ctx context.Context, t *suite.T, a inputRequest, first string, own *client.Reply) (accepted bool) {
 	var unknown *client.Reply // to the retry with a state that the server never sent
 	for forged, params := range a.forgedRetries(ctx, first) {
@@ -249,7 +249,7 @@ func hasSameContent(r, other *client.Reply) bool {
 }
 
 // repeats makes the request again, retries it with the server's own state, and reports whether the
-// result is that of own.
+// result is equal to that of own.
 func (a inputRequest) repeats(ctx context.Context, own *client.Reply) bool {
 	next, ok := a.begin(ctx)
 	return ok && hasSameContent(a.send(ctx, next), own)

@@ -126,13 +126,13 @@ func compareConnections(ctx context.Context, t *suite.T) {
 	judgeSideEffects(ctx, t, a, before)
 }
 
-// watchTime is how long a list must stay the same before a difference counts. A list may change over
-// time, and over stdio the time may count from the start of the process, which is another one for
-// each connection.
+// watchTime is how long a list must stay the same before a difference counts. A list may change
+// over time. Over stdio it may depend on the time since the start of the process, and each
+// connection has its own process.
 const watchTime = 2 * time.Second
 
-// changesByItself walks a list again after half of watchTime, and reports whether its entries are
-// others than before or can't be read.
+// changesByItself walks a list again after half of watchTime, and reports whether its entries
+// differ from those before, or can't be read.
 func changesByItself(ctx context.Context, l independentList, c *client.Conversation, before string) bool {
 	c.Pause(ctx, watchTime/2)
 	now, _, ok := walkEntries(ctx, c, l.method, l.member)

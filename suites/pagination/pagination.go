@@ -76,8 +76,8 @@ func Cases() []suite.Case {
 
 // forEachList runs f for each list that has a declared capability and gave the inventory a result.
 // Over HTTP, or if the server is slow, it does so for all lists at the same time, so that they take
-// no more rounds than the longest list. Otherwise it takes one list after the other until a request
-// gets no response, because each further list would cost the same wait.
+// no more rounds than the longest list. Otherwise it takes one list after the other, and stops if a
+// request gets no response, because each further list would cost the same wait.
 func forEachList(f func(ctx context.Context, l *listing)) func(context.Context, *suite.T) {
 	return func(ctx context.Context, t *suite.T) {
 		c := t.Conversation(ctx)
@@ -108,8 +108,8 @@ type listing struct {
 }
 
 // subscribe subscribes to changes of the list in the stateless era, if the server announces them.
-// Without a subscription, another page for the same cursor may come from a list that has changed.
-// end ends the subscription.
+// Without a subscription, a different page for the same cursor shows nothing, because the list may
+// have changed unnoticed. end ends the subscription.
 func (l *listing) subscribe(ctx context.Context) (end func()) {
 	if l.c.Revision().Era() != spec.Stateless || l.changed == "" || !l.c.Server().Declares(l.capability+".listChanged") {
 		return func() {}
@@ -187,7 +187,7 @@ func followCursors(ctx context.Context, l *listing) {
 }
 
 // requestPageTwice requests the second page twice. If there is a third page, it requests that after
-// each of the two.
+// each of these two requests.
 func requestPageTwice(ctx context.Context, l *listing) {
 	second, more := l.requestPage(ctx, nil)
 	if !more {
@@ -220,8 +220,8 @@ func sendInventedCursors(ctx context.Context, l *listing) {
 	l.requestPage(ctx, nil)
 }
 
-// mutateCursor returns a cursor that is similar to another, but can't be decoded in the usual
-// ways.
+// mutateCursor returns the cursor with text appended. The text is not ASCII, so decoders such as
+// those for base64 refuse the result.
 func mutateCursor(cursor string) string { return cursor + "\u2301" + transcript.InventedCursorMark }
 
 // sendForeignCursors sends each list a cursor of another one.

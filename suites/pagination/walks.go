@@ -27,9 +27,9 @@ func (l *listing) walk(ctx context.Context) bool {
 	return !more && !l.unanswered
 }
 
-// walkConcurrently walks through a list twice at the same time, with a page of each walk in one
-// write, between two single walks. It skips lists with one page, and lists with more than maxPages,
-// because incomplete walks show nothing.
+// walkConcurrently walks through a list twice at the same time, and requests the next page of both
+// walks in one write. It makes a single walk before and after that. It skips lists with one page,
+// and lists with more than maxPages, because incomplete walks show nothing.
 func walkConcurrently(ctx context.Context, l *listing) {
 	if _, more := l.requestPage(ctx, nil); !more || !l.walk(ctx) {
 		return

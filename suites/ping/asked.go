@@ -141,8 +141,8 @@ func (a *askingConversation) refuseOpenRequests(ctx context.Context) {
 	}
 }
 
-// openRequests leaves the server's requests open and keeps them, so that each can be answered once
-// later.
+// openRequests leaves the server's requests open and keeps them, so that the case can answer each
+// of them later.
 type openRequests struct {
 	mu   sync.Mutex
 	on   atomic.Bool

@@ -16,8 +16,8 @@ import (
 
 const sizeRaw = "resources.read.size-is-raw-bytes"
 
-// resizings are the numbers of the changes to make. If the call has a placeholder for the number,
-// the changed contents are likely to differ in length.
+// resizings are the numbers for successive calls of the tool that changes the resource. If the
+// arguments have a placeholder for the number, the changed contents are likely to differ in length.
 var resizings = []int{1, 10, 100}
 
 // resizeResource changes a resource until its contents have another length, and compares this

@@ -11,8 +11,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// anyValue is the value of a variable for which no valid value is known. If there is no such
-// resource, that is not a failure.
+// anyValue is the value of a variable for which no valid value is known. It is not a failure if the
+// server has no resource for this value.
 const anyValue = "1"
 
 // readExpansions reads expansions of templates with one variable. First it reads malformed escapes.

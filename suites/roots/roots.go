@@ -216,7 +216,7 @@ func announceChange(ctx context.Context, t *suite.T, c *client.Conversation, unp
 }
 
 // removeRoots announces changed roots, so that the server requests roots that are gone. It reports
-// whether the case can continue because the server survived the response, or requested no roots.
+// whether the case can continue: the server survived the response, or requested no roots.
 func removeRoots(ctx context.Context, t *suite.T, c *client.Conversation, summary string) bool {
 	from := c.Record.Len()
 	if err := c.Notify(ctx, spec.MethodRootsChanged, nil); err != nil || !awaitRootsRequest(ctx, c, from, againTime) {

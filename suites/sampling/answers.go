@@ -151,8 +151,8 @@ func (v responseVariation) judge(ctx context.Context, t *suite.T, c *client.Conv
 // maxRounds is a little more than the number of rounds that a rule accepts as a limit.
 const maxRounds = 53
 
-// runToolLoop uses a model that calls two tools at once in one round, and then one that does so in
-// maxRounds rounds, which is more than a server should permit.
+// runToolLoop responds to sampling requests as a model that calls two tools at once in one round,
+// and then as one that does so in maxRounds rounds, which is more than a server should permit.
 func runToolLoop(ctx context.Context, t *suite.T) {
 	if !t.Revision.HasSamplingTools() {
 		t.Skip("the revision has no tools in sampling")

@@ -61,8 +61,9 @@ func choosesHandshake(r *client.Reply) bool {
 	return spec.Revision(chosen).Era() == spec.Handshake
 }
 
-// initializeAfterDiscover sends server/discover and then initialize, with the params in the parameter
-// initialize. The versions that server/discover lists show whether the server has to refuse it.
+// initializeAfterDiscover sends server/discover and then initialize, with the params in the
+// parameter initialize. The versions that server/discover lists show whether the server has to
+// refuse initialize.
 func initializeAfterDiscover(ctx context.Context, t *suite.T, initialize map[string]any) {
 	c := t.Open(ctx, client.Options{})
 	if !c.Discover(ctx).Succeeded() {

@@ -15,10 +15,10 @@ import (
 
 const noBroadcast = "streamable-http.no-broadcast"
 
-// oneChangeCase makes the same call repeatedly, with several open streams and then without them.
-// Only the server knows how many changes a call makes, and it may send each notification on another
-// stream. So the case judges only if both streams have the same notifications, and if a call
-// without the streams causes no more notifications than one stream had.
+// oneChangeCase makes the same call repeatedly, with two additional streams open and then without
+// them. Only the server knows how many changes a call makes, and it may send each notification on a
+// different stream. So the case judges only if both streams have the same notifications, and if a
+// call without the streams causes no more notifications than one stream had.
 func oneChangeCase() suite.Case {
 	return suite.Case{
 		ID:           "streamable-http.one-change",

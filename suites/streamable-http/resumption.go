@@ -69,7 +69,7 @@ type cutCall struct {
 	again        *suite.Stream // nil if the stream was not resumed
 	lastID       string
 	early        bool // the response came before the connection was cut
-	afterMessage bool // the connection is cut after a message; for others, after an event that may have none
+	afterMessage bool // cut the connection after an event with a message, not after one that has only an id
 }
 
 func beginCall(w *suite.Web, tool inventory.KnownCall) *cutCall {
@@ -108,8 +108,8 @@ func (k *cutCall) isResumed() bool {
 }
 
 // resumeElsewhere requests the stream of the call in another session, to which it does not belong.
-// It runs after the other calls were resumed; they take equally long, so this call has ended too,
-// and its response could be replayed. Rules judge the events.
+// It runs after the other calls were resumed and have ended. This call takes as long as they do, so
+// it has ended too, and the server could replay its response. Rules judge the events.
 func (k *cutCall) resumeElsewhere(ctx context.Context, w *suite.Web) {
 	if k.early || k.lastID == "" || !hasSession(w) {
 		return

@@ -38,7 +38,7 @@ func sideBySideCase() suite.Case {
 	}
 }
 
-// judgeSessionIDs judges the session ids of several clients.
+// judgeSessionIDs judges whether several clients have different session ids.
 func judgeSessionIDs(t *suite.T, clients *suite.ConcurrentClients) {
 	seen := map[string]bool{}
 	for _, c := range clients.All() {

@@ -202,8 +202,8 @@ func subscribeToChanges(ctx context.Context, t *suite.T) {
 }
 
 // awaitAcknowledgement reports whether the server acknowledges the subscription. If the server
-// neither acknowledges nor refuses it within the time for a notification, whatever else it
-// acknowledges, awaitAcknowledgement cancels it and sends two requests. Once they have got their responses, the rules know that no
+// neither acknowledges nor refuses it within the time for a notification, awaitAcknowledgement
+// cancels it and sends two requests. Once these requests have responses, the rules know that no
 // acknowledgement is still in transit.
 func awaitAcknowledgement(ctx context.Context, t *suite.T, c *client.Conversation, s *client.Subscription) bool {
 	_, err := s.AwaitAcknowledgement(ctx)

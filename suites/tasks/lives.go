@@ -78,9 +78,9 @@ func (r *runner) callWithoutTask(ctx context.Context, calls []inventory.KnownCal
 	}
 }
 
-// createTasksAwaitingInput makes each call as a task; the first one also without a ttl, and with a
-// taskId, which the client must not choose. The requests that the server sends for the tasks get
-// their responses only after the tasks were seen waiting.
+// createTasksAwaitingInput makes each call as a task. It also makes the first call without a ttl,
+// and once more with a taskId, which the client must not choose. The requests that the server sends
+// for the tasks get their responses only after the tasks were seen waiting.
 func (r *runner) createTasksAwaitingInput(ctx context.Context, run []inventory.KnownCall) []string {
 	release := r.holdReplies()
 	defer release()
@@ -96,8 +96,8 @@ func (r *runner) createTasksAwaitingInput(ctx context.Context, run []inventory.K
 	return ids
 }
 
-// How long tasks are watched before their requests get responses, and the minimum interval between
-// queries.
+// How long tasks are watched before the client responds to the requests that the server sends for
+// them, and the minimum interval between queries.
 const (
 	watchTime     = 100 * time.Millisecond
 	leastInterval = 20 * time.Millisecond

@@ -21,8 +21,8 @@ const (
 	duration = 300 * time.Millisecond
 	steps    = 6
 	longer   = 2 // factor for the cancelled call
-	// beforeResult and beforeCancel are how many responses may come between the start of a task and
-	// the arrival of the request for its result, or of its cancellation.
+	// The calls are longer than duration by so many of the server's response times, so that the
+	// request for the result, or the cancellation, arrives while the task runs.
 	beforeResult = 4
 	beforeCancel = 6
 )
@@ -144,8 +144,7 @@ func (r *runner) requestResultAfterCancel(ctx context.Context, t *suite.T, id st
 	}
 }
 
-// awaitProgress waits until progress shows that the execution runs. Only then can it be seen to
-// stop.
+// awaitProgress waits until progress shows that the task runs. Only then can it be seen to stop.
 func (r *runner) awaitProgress(ctx context.Context, from int, token string) {
 	_, _ = r.c.Await(ctx, from, func(e *transcript.Event) bool {
 		for i := range e.Messages() {

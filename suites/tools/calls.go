@@ -172,8 +172,8 @@ func resourceLinks(r *client.Reply) []string {
 	return out
 }
 
-// callUnknown calls names that no tool has. A call of a real tool may change the list of tools, so
-// the list is read between that call and the others.
+// callUnknown calls names that no tool has. A call of an existing tool may change the list of
+// tools, so the list is read between that call and the others.
 func callUnknown(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
 	k := newCaller(c)
@@ -213,8 +213,8 @@ func changeLetterCase(name string) string {
 	return name[:i] + letter + name[i+1:]
 }
 
-// sendMalformedCalls sends calls with invalid params. It uses the name of a real tool only if that
-// tool may be called, because a lenient server might run it.
+// sendMalformedCalls sends calls with invalid params. It uses the name of an existing tool only if
+// that tool may be called, because a lenient server might run it.
 func sendMalformedCalls(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
 	control := t.OrdinaryRequest(spec.MethodToolsCall)

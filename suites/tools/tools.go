@@ -22,8 +22,8 @@ const (
 	maxTools    = 20              // tools called with valid arguments
 	maxProvoked = 5               // tools called with invalid arguments
 	callTime    = 3 * time.Second // for each call
-	allCalls    = 8 * time.Second // for the calls of a case, in addition to those of leastCalls; the rest is skipped
-	leastCalls  = 40              // a slow server gets additional time for this many responses
+	allCalls    = 8 * time.Second // for the calls of a case, plus the time for leastCalls; the remaining calls are skipped
+	leastCalls  = 40              // allCalls is extended by the time for this many responses
 	fastTime    = time.Second     // longest response time of tools that are called again with other arguments
 )
 

@@ -46,8 +46,8 @@ type negotiation struct {
 	// accepted has, for each version whose outcome is known, whether the server responds to it with
 	// the same version.
 	accepted map[string]bool
-	// refusedDate is set if a version that is a date was refused. That is more severe than the
-	// refusal of another string, and has the same cause.
+	// refusedDate is set if a version that is a date was refused. The refusal of a string that is
+	// not a date is then not reported, because it is less severe and has the same cause.
 	refusedDate bool
 }
 
