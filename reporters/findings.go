@@ -148,9 +148,9 @@ func (e *entry) describeBlocked() string {
 // Limits for what the console shows of findings, in lines unless another unit is given.
 const (
 	listed     = 40 // findings; more would hide the most severe, which come first
-	entryMax   = 12 // without the lines about the SDK and the fix
+	entryMax   = 12 // for an entry, without the lines about the SDK and the fix
 	excerptMax = 4
-	scriptMax  = 5    // per operation of a search
+	scriptMax  = 5    // for each operation of a fuzzing script
 	replayMax  = 4096 // bytes; a longer command is not usable on a terminal
 )
 

@@ -171,7 +171,7 @@ func (l *line) makeFrame(c *client.Conversation) (frame []byte, id, stem wire.ID
 	stem = c.NewID()
 	text := strings.ReplaceAll(l.frame, "ID", stem.Raw())
 	method := `"` + c.HarmlessMethod() + `"`
-	if params := wire.Parse(c.Request(stem, c.HarmlessMethod(), nil)).Messages[0].Params(); params != nil { // metadata
+	if params := wire.Parse(c.Request(stem, c.HarmlessMethod(), nil)).Messages[0].Params(); params != nil { // the metadata that each request needs in the stateless era
 		method += `,"params":` + string(params)
 	}
 	frame = []byte(strings.ReplaceAll(text, `"METHOD"`, method))

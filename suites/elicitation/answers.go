@@ -92,7 +92,7 @@ func compareResponses(ctx context.Context, t *suite.T) {
 			continue
 		}
 		if errors.Is(declined.Err, client.ErrUnanswered) && !declined.HasEndedServer(ctx, c) && !try(tool, accepting, leastTime).Answered() {
-			continue // slow, whatever the response
+			continue // the tool is slow, whatever the client responds
 		}
 		if !declining.judge(ctx, t, c, declined) || missed >= maxMissed {
 			return

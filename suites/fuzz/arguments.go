@@ -113,7 +113,7 @@ func answeredCalls(execution *fuzz.Execution, t *script.Conversation) []toolCall
 			continue
 		}
 		if slices.ContainsFunc(d.RequestsWithID(m.ID), func(q *transcript.Request) bool { return q != r && q.Event.Seq < e.Seq }) {
-			continue // it is unclear which of the two got the response
+			continue // two requests have the same id, so it is unclear which of them got the response
 		}
 		if c := readCall(execution, t, r.Event, r.Message); c != nil {
 			c.answer, c.answered = m, e.Seq

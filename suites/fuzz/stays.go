@@ -90,7 +90,7 @@ func findSuspects(execution *fuzz.Execution, t *script.Conversation, events []*t
 			for i := range e.Messages() {
 				m := &e.Frame.Messages[i]
 				if m.Method == spec.MethodInitialized {
-					continue // initialized ends no server
+					continue // no server ends because of notifications/initialized
 				}
 				one := suspect{event: e}
 				switch {

@@ -81,6 +81,6 @@ func listen(ctx context.Context, t *suite.T, c *client.Conversation) (stop func(
 	if err != nil {
 		return func() {}
 	}
-	_, _ = s.AwaitAcknowledgement(ctx) // without it, the stream shows less
+	_, _ = s.AwaitAcknowledgement(ctx) // the calls are made in any case
 	return func() { _ = s.Cancel(ctx) }
 }

@@ -181,7 +181,7 @@ func announceChange(ctx context.Context, t *suite.T, c *client.Conversation, unp
 		d.Seen = "the server ended"
 		t.Report(c, d)
 		return false
-	case errors.Is(err, client.ErrUnanswered): // the server responded before
+	case errors.Is(err, client.ErrUnanswered): // although it answered earlier requests
 		t.Report(c, d)
 		return false
 	default:

@@ -114,7 +114,7 @@ func (r *runner) watch(ctx context.Context, ids []string) {
 			case "working":
 				busy = append(busy, id)
 			case "input_required":
-				r.getStatus(ctx, id) // its request has come by now
+				r.getStatus(ctx, id) // by now, the request that the server sends for this task has come
 			}
 		}
 		if len(busy) == 0 || round > 1 && r.c.Record.Since(began)+r.interval > watchTime || ctx.Err() != nil {

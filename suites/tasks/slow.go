@@ -63,14 +63,14 @@ func runSlowTask(ctx context.Context, t *suite.T) {
 	}
 	r.awaitProgress(ctx, from, "mcp-conform/task/cancelled")
 	r.cancel(ctx, t, ids[1])
-	whole := r.c.NewID() // shows how long the execution would have run
+	whole := r.c.NewID() // a plain call, which shows how long the cancelled task would have run
 	if err := r.c.Send(ctx, r.c.Request(whole, spec.MethodToolsCall, long.Params())); err != nil {
 		t.GiveUp("mcp-conform could not make the long call: " + err.Error())
 	}
 	r.awaitResponse(ctx, from, result)
 	r.getStatus(ctx, ids[0])
 	r.awaitResponse(ctx, from, plain)
-	t.AwaitQuiet(ctx, r.c) // by now, late messages of a cancelled execution have come
+	t.AwaitQuiet(ctx, r.c) // by now, late messages of the cancelled task have come
 	r.awaitResponse(ctx, from, whole)
 	for _, id := range ids {
 		r.getStatus(ctx, id)

@@ -85,7 +85,7 @@ func (p promisedChange) judge(ctx context.Context, t *suite.T, k caller) bool {
 		known := p.call(n + 1)
 		r, more := k.callTool(ctx, known.Params())
 		if !r.Succeeded() || inventory.Fails.IsShownBy(r.Message) || !more {
-			return more // the call itself may have failed
+			return more // a call that failed need not change anything
 		}
 		t.AwaitQuiet(ctx, k.c) // the change may be made after the response
 		after, ok := p.read(ctx, k)

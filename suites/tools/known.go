@@ -118,7 +118,7 @@ func (e effect) judge(ctx context.Context, t *suite.T, k caller, known inventory
 		return more
 	case !r.Answered():
 		e.judgeStuckCall(ctx, t, k.c, known, r, from)
-		return more // other missing responses are judged elsewhere
+		return more // what judgeStuckCall does not report, other cases and rules judge
 	}
 	if e.message && t.Transport == spec.StreamableHTTP {
 		if x := transcript.ExchangesOf(k.c.Record.From(from)).Of(r.Sent); x == nil || !x.IsStream() {
