@@ -69,7 +69,7 @@ func (p *prober) requireProtection(ctx context.Context) {
 
 // obtainRefusal returns the answer to a request without a token: to the first request of a client
 // or, if that is served, to the first of several later ones that is refused with status 401. If
-// none of the later requests is refused so, it returns the answer to the first request.
+// none of the later requests is refused with 401, it returns the answer to the first request.
 func (p *prober) obtainRefusal(ctx context.Context) *suite.OutsideResponse {
 	first := p.sendOpening(ctx, "without a token", nil)
 	if !first.IsServed() {

@@ -88,7 +88,8 @@ func (p *prober) accessRequestFunc() func() []byte {
 
 // judgeEveryRequest judges whether requests of the session are refused without a valid token, and
 // reports whether they are. header is the Authorization header with the valid token. A server may
-// protect only some methods; then its lists may be open, but not what they list.
+// protect only some methods. It may then serve its lists without a token, but not the tools,
+// resources and prompts in them.
 func (p *prober) judgeEveryRequest(ctx context.Context, header string, newRequest func() []byte) bool {
 	refused := true
 	for _, w := range []wrongToken{

@@ -31,8 +31,8 @@ func (p *prober) urlsInChallenge() []handedURL {
 	return nil
 }
 
-// linkNames are the members of metadata documents that are URLs, in addition to endpoints (RFC
-// 9728, section 2; RFC 8414, section 2).
+// linkNames are the names of the members of metadata documents whose values are URLs, apart from
+// endpoints (RFC 9728, section 2; RFC 8414, section 2).
 var linkNames = []string{
 	"jwks_uri", "resource_documentation", "resource_policy_uri", "resource_tos_uri", "service_documentation", "op_policy_uri", "op_tos_uri",
 }

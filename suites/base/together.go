@@ -38,11 +38,11 @@ func pipelineRequests(ctx context.Context, t *suite.T) {
 }
 
 // judgeConcurrentReplies judges the replies to concurrent requests; origins has the request of
-// each, nil for requests that don't matter. A result that differs from that of the single request
-// may have changed legitimately. It belongs to another request only if it equals that request's
-// result, and the expected result comes back when the request is repeated alone. If both requests
-// are reads, the result must also have the URI of the other, because resources may have equal
-// contents.
+// each, nil for requests that don't matter. A result that differs from that of the same request
+// sent alone may have changed legitimately. It counts as the result of another request only if it
+// equals that request's result, and the expected result comes back when the request is repeated
+// alone. If both requests are reads, the result must also have the URI of the other, because
+// resources may have equal contents.
 func judgeConcurrentReplies(ctx context.Context, t *suite.T, c *client.Conversation, candidates []plainRequest, origins []*plainRequest, replies []*client.Reply) {
 	seen := false
 	for i, r := range replies {

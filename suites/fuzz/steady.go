@@ -17,7 +17,8 @@ var pure = []string{
 }
 
 // equalResponses compares the responses to equal requests in a conversation, and in the stateless
-// era also in different ones. The specification does not require them to be equal.
+// era also those in different conversations. The specification does not require the responses to be
+// equal.
 func equalResponses(execution *fuzz.Execution) []fuzz.Breach {
 	if slices.ContainsFunc(execution.Conversations, callsTool) {
 		return nil

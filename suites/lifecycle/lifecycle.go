@@ -47,7 +47,7 @@ func Cases() []suite.Case {
 			Title: "Declares unknown capabilities, then leaves the server's requests without a response",
 			Requirements: []string{
 				unknownCapabilities, sameVersion, errorsPrepared,
-				// Judged by rules, also on the response to this initialize.
+				// Rules judge these requirements, also by the response to this initialize.
 				"lifecycle.initialize-response", "lifecycle.initialize-result-schema",
 			},
 			Run: sendUnknownCapabilities,

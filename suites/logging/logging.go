@@ -114,8 +114,8 @@ func setLevels(ctx context.Context, t *suite.T) {
 }
 
 // setInvalidLevels sets invalid levels between and after two valid ones, because a refused level
-// must leave the current level unchanged. Only a restrictive level shows that, by the absence of
-// less severe messages.
+// must leave the current level unchanged. Only if the current level is restrictive does the absence
+// of less severe messages show that it is unchanged.
 func setInvalidLevels(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
 	if !setLevel(ctx, c, "debug").Answered() {

@@ -199,10 +199,10 @@ func (a inputRequest) forgedRetries(ctx context.Context, state string) iter.Seq2
 }
 
 // tamperWithState retries the request with changed states; first is a state that the server
-// returned for it, and own the reply to the retry with that. Whether the state matters to the
-// server is not known, so an accepted change is only a note. It has its full weight if the result
-// contains the changed value, and is at most a warning if the result only differs from that for the
-// unchanged state. tamperWithState reports whether a change was accepted.
+// returned for it, and own is the reply to the retry with that state. Whether the state matters to
+// the server is not known, so an accepted change is only a note. The deviation has its full weight
+// if the result contains the changed value, and is at most a warning if the result only differs
+// from that for the unchanged state. tamperWithState reports whether a change was accepted.
 func tamperWithState(ctx context.Context, t *suite.T, a inputRequest, first string, own *client.Reply) (accepted bool) {
 	var unknown *client.Reply // to the retry with a state that the server never sent
 	for forged, params := range a.forgedRetries(ctx, first) {

@@ -73,8 +73,7 @@ func Cases() []suite.Case {
 			Title: "Sends ping before initialize, and before initialized",
 			Requirements: []string{
 				beforeInitialized,
-				// Judged by rules. This is the case in which a server has time to break
-				// them.
+				// Rules judge these requirements. In this case a server has time to break them.
 				"lifecycle.initialize-first", "lifecycle.no-requests-before-initialized",
 			},
 			SpoilsServer: true,

@@ -196,8 +196,9 @@ func walkLists(ctx context.Context, t *suite.T) {
 }
 
 // judgeTemplates judges a list of templates that was returned empty at least twice, although it had
-// entries earlier in this conversation or in the inventory, and no event since then could change
-// it. A tool call could change it, unless the server declares that it announces changes.
+// entries earlier in this conversation or in the inventory, and no event since then could have
+// changed it. A tool call could have changed it, unless the server declares that it announces
+// changes.
 func judgeTemplates(t *suite.T, c *client.Conversation) {
 	changing := []string{spec.MethodRootsChanged, spec.MethodResourcesChanged}
 	if !t.Inventory.Declares("resources.listChanged") {

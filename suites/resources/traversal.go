@@ -91,9 +91,9 @@ func (f *systemFile) isIn(r *client.Reply) bool {
 const upSteps = 12
 
 // traversalURIs returns URIs with a path that leads from a resource, or from a template, to the
-// file: for a template, plain in its last variable; for a resource, plain, with escaped dots, with
-// escaped slashes, and with escaped backslashes instead. Resources on the web are left out, because
-// reading them may cause a request to the web.
+// file: for a template, the plain path in its last variable; for a resource, the path plain, with
+// escaped dots, with escaped slashes, and with escaped backslashes instead. Resources on the web
+// are left out, because reading them may cause a request to the web.
 func traversalURIs(resources, templates []string, file string) []string {
 	plain := strings.Repeat("../", upSteps) + file
 	ways := []string{

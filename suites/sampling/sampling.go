@@ -70,7 +70,8 @@ const (
 )
 
 // callWithoutCapability calls tools from a client without capabilities, first those that seem to
-// send requests. Without tools it still shows whether the server sends requests unprompted.
+// send requests. If the server has no tools, the case still shows whether it sends requests
+// unprompted.
 func callWithoutCapability(ctx context.Context, t *suite.T) {
 	c := t.Start(ctx, client.Options{Capabilities: map[string]any{}})
 	limit, cancel := c.Record.WithTimeout(ctx, allTime, client.ErrUnanswered)

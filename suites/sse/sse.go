@@ -138,8 +138,9 @@ func bodyCase() suite.Case {
 		Requirements: []string{acceptsPost},
 		Run: func(ctx context.Context, t *suite.T) {
 			w := t.Web(t.Start(ctx, client.Options{}))
-			// A rule judges the refusal of requests without params, because a server has no
-			// reason to refuse them. Only the request with a long body has params.
+			// A rule judges the refusal of requests without params, because a server has no reason
+			// to refuse them. Only the request with a long body has params, so only its refusal is
+			// judged here.
 			t.CheckForms(ctx, acceptsPost, w, func(x *transcript.Exchange) bool { return len(x.Sent.Raw) < 1000 })
 			t.Fence(ctx, w.C)
 		},

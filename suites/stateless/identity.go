@@ -19,8 +19,8 @@ const callTime = 3 * time.Second
 
 const noBehaviour = "stateless.client-info-no-behaviour"
 
-// clients are the client names in requests: those of well-known clients, one that no server
-// knows, and none. usualClient is the name in the control.
+// clients are the client names in requests: those of well-known clients, one that no server knows,
+// and "", which stands for a request without clientInfo. usualClient is the name in the control.
 var clients = []string{"claude-ai", "Visual Studio Code", "cursor-vscode", "mcp-conform-unknown-client", ""}
 
 const usualClient = "mcp-conform"
@@ -46,9 +46,9 @@ func identityCase() suite.Case {
 }
 
 // compareClients compares the responses to a method for other client names with ordinary, the
-// response to a request that differs only in the name. A difference counts only if it is repeatable,
-// and if the usual client still gets the same response as before. Rules judge an error for a request
-// without clientInfo.
+// response to a request that differs only in the name. A difference counts only if it recurs when
+// the request is repeated, and if the client with the usual name still gets the same response as
+// before. Rules judge an error for a request without clientInfo.
 func compareClients(ctx context.Context, t *suite.T, c *client.Conversation, method string, ordinary *client.Reply) {
 	offered := offerOf(ordinary)
 	for _, name := range clients {

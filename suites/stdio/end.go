@@ -23,7 +23,7 @@ const (
 var leastExit = 3 * time.Second
 
 // exitTime returns how long a server may take to exit. The specification says only "reasonable" or
-// "promptly"; this is longer than clients wait in practice.
+// "promptly"; exitTime is longer than clients wait in practice.
 func exitTime(c *client.Conversation) time.Duration { return suite.ExitTime(c, leastExit) }
 
 func closedStdinCase() suite.Case {

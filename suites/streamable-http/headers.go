@@ -13,7 +13,7 @@ import (
 
 // Since 2026-07-28 headers repeat parts of the body of each POST. Each request of these cases
 // changes one header, or writes all header names in upper or lower case. The rules on headers
-// compare each response with that to the same request with the right headers.
+// compare each response with the response to the same request with the right headers.
 const (
 	methodHeader = "Mcp-Method"
 	nameHeader   = "Mcp-Name"
