@@ -2,8 +2,7 @@ package engine
 
 import (
 	"bytes"
-	"cmp"
-	"slices"
+	"fmt"
 	"strings"
 	"unicode/utf8"
 
@@ -49,24 +48,26 @@ func earlierSpan(e *transcript.Event, pointer string) *verdict.Span {
 }
 
 // findOffense finds the offending bytes of a frame: the value to which the pointer of the deviation
-// points, otherwise a string that Seen quotes and that occurs once, otherwise the first syntax
-// error. It returns nil if the whole frame is offending.
+// points, otherwise all of Seen, if the judge quotes a part of a message of the server that occurs
+// once, otherwise the byte whose offset Seen names. It returns nil if the judge names no part,
+// because any other part would be a guess.
 func findOffense(e *transcript.Event, d *verdict.Deviation) *verdict.Span {
 	if d.Pointer != "" && e.Frame != nil && !e.Frame.Batch {
 		if at := locatePointer(e.Raw, d.Pointer); at != nil {
 			return at
 		}
 	}
-	if quotesBeginning(d.Seen, e.Raw) {
-		return nil // the whole frame is offending
+	if e.Kind != transcript.Received {
+		return nil
 	}
-	for _, text := range quotableStrings(d.Seen) {
-		if from := bytes.Index(e.Raw, []byte(text)); from >= 0 && bytes.LastIndex(e.Raw, []byte(text)) == from {
-			return &verdict.Span{From: from, To: from + len(text)}
-		}
+	if at := quotedSpan(e.Raw, d.Seen); at != nil {
+		return at
 	}
-	if e.Frame != nil && len(e.Frame.Problems) > 0 {
-		if from := int(e.Frame.Problems[0].Offset); from >= 0 && from < len(e.Raw) {
+	if e.Frame == nil {
+		return nil
+	}
+	for _, p := range e.Frame.Problems {
+		if from := int(p.Offset); from >= 0 && from < len(e.Raw) && namesByte(d.Seen, from) {
 			_, size := utf8.DecodeRune(e.Raw[from:])
 			return &verdict.Span{From: from, To: from + size}
 		}
@@ -74,38 +75,23 @@ func findOffense(e *transcript.Event, d *verdict.Deviation) *verdict.Span {
 	return nil
 }
 
-// quotesBeginning reports whether Seen quotes the beginning of the frame, and so presumably the
-// whole frame, perhaps shortened.
-func quotesBeginning(seen string, raw []byte) bool {
-	const enough = 24 // so many equal bytes show that seen quotes this frame and not a part of another
-	return len(raw) > 0 && bytes.Contains([]byte(seen), raw[:min(len(raw), enough)])
+// quotedSpan returns the span of seen in a frame. It returns nil unless seen occurs exactly once and
+// is a part of the frame, not all of it.
+func quotedSpan(raw []byte, seen string) *verdict.Span {
+	if len(seen) < minMarkedText || len(seen) >= len(bytes.TrimSpace(raw)) {
+		return nil
+	}
+	from := bytes.Index(raw, []byte(seen))
+	if from < 0 || bytes.LastIndex(raw, []byte(seen)) != from {
+		return nil
+	}
+	return &verdict.Span{From: from, To: from + len(seen)}
 }
 
-// quotableStrings returns what Seen may quote from a frame, the longest first: all of Seen, and
-// each JSON string in it.
-func quotableStrings(seen string) []string {
-	out := []string{seen}
-	for rest := seen; ; {
-		from := bytes.IndexByte([]byte(rest), '"')
-		if from < 0 {
-			break
-		}
-		to := from + 1
-		for to < len(rest) && rest[to] != '"' {
-			if rest[to] == '\\' {
-				to++
-			}
-			to++
-		}
-		if to >= len(rest) {
-			break
-		}
-		out = append(out, rest[from:to+1])
-		rest = rest[to+1:]
-	}
-	out = slices.DeleteFunc(out, func(s string) bool { return len(s) < minMarkedText })
-	slices.SortStableFunc(out, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
-	return out
+// namesByte reports whether seen contains a phrase such as "at byte 7" with the given offset.
+func namesByte(seen string, offset int) bool {
+	_, after, found := strings.Cut(seen, fmt.Sprintf("at byte %d", offset))
+	return found && (after == "" || after[0] < '0' || after[0] > '9')
 }
 
 // minMarkedText is the minimum length of a string that is searched for. Shorter ones, such as a

@@ -27,23 +27,30 @@ func TestFindOffense(t *testing.T) {
 		{"what is not there: the object that lacks it", `{"result":{"tools":[{"title":"a"}]}}`, "/result/tools/0/name", "", `{"title":"a"}`},
 		{"nothing where the whole message lacks it", `{"id":1}`, "/result", "", ""},
 		{"an escaped name", `{"a/b":{"c~d":7}}`, "/a~1b/c~0d", "", `"c~d":7`},
-		{"what was seen, once", `{"id":"3","result":{}}`, "", `the string "3"`, `"3"`},
-		{"what was seen, twice", `{"id":"333","result":{"x":"333"}}`, "", `the string "333"`, ""},
+		{"what was seen, once", `{"id":"3","result":{}}`, "", `"3"`, `"3"`},
+		{"what was seen, twice", `{"id":"333","result":{"x":"333"}}`, "", `"333"`, ""},
+		{"a string in what was seen", `{"id":"3","result":{"serverInfo":{"name":"a server"}}}`, "", `the result {"serverInfo":{"name":"a server"}}`, ""},
 		{"all of it is no part", `{"id":2}`, "", `{"id":2}`, ""},
 		{"all of it after other words", `{"id":2,"method":"abc"}`, "", `after ping: {"id":2,"method":"abc"}`, ""},
 		{"all of it, cut off", `{"result":{"tools":[{"name":"first"},{"name":"second"}]}}`, "", `{"result":{"tools":[{"name":"first"},{"na…`, ""},
-		{"the longest of several", `{"method":"tools/list","x":"abc"}`, "", `"abc" and "tools/list"`, `"tools/list"`},
-		{"where it is not JSON", `{"id":1]`, "", "no JSON", "]"},
+		{"the byte that was named", `{"id":1]`, "", "no JSON at byte 7", "]"},
+		{"another byte", `{"id":1]`, "", "no JSON at byte 70", ""},
+		{"not the first bad byte, which may be innocent", `{"id":1]`, "", "no JSON", ""},
 		{"the end of a text that is cut off", `{"id":`, "", "no JSON", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			e := transcript.New().Add(transcript.Event{Kind: transcript.Received, Raw: []byte(c.raw)})
-			got := ""
-			if at := findOffense(e, &verdict.Deviation{Pointer: c.pointer, Seen: c.seen}); at != nil {
-				got = c.raw[at.From:at.To]
-			}
-			if got != c.want {
-				t.Errorf("%q is marked; want %q", got, c.want)
+			for kind, want := range map[transcript.Kind]string{transcript.Received: c.want, transcript.Sent: c.want} {
+				if kind == transcript.Sent && c.pointer == "" {
+					want = "" // in what the client sends, only a pointer names a part
+				}
+				e := transcript.New().Add(transcript.Event{Kind: kind, Raw: []byte(c.raw)})
+				got := ""
+				if at := findOffense(e, &verdict.Deviation{Pointer: c.pointer, Seen: c.seen}); at != nil {
+					got = c.raw[at.From:at.To]
+				}
+				if got != want {
+					t.Errorf("%s: %q is marked; want %q", kind, got, want)
+				}
 			}
 		})
 	}

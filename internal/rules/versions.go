@@ -58,6 +58,7 @@ func judgeKnownVersion(s *Session, out *Reporter) {
 			Permitted:   "a published version that has initialize, such as " + string(spec.NewestHandshake),
 			Seen:        "the version " + excerpt(wire.Quote(version)),
 			At:          positionsOf(req.Event, req.Responses[0].Event),
+			Pointer:     "/result/protocolVersion",
 		}
 		if r.IsPublished() {
 			d.Summary = "The server answers initialize with a revision that has no initialize."

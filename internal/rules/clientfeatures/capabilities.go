@@ -267,7 +267,10 @@ func judgeIncludeContext(s *rules.Session, obs *rules.Observation, out *rules.Re
 	}
 	value, _ := wire.Text(obs.Message.ParamAt("/includeContext"))
 	declared := s.ClientDeclares(obs.Request, "sampling.context")
-	d := verdict.Deviation{Seen: "includeContext " + rules.Excerpt(wire.Quote(value)), At: rules.PositionsOf(declarationOf(s, obs), obs.Event), Earlier: pointerToDeclared(s)}
+	d := verdict.Deviation{
+		Seen: "includeContext " + rules.Excerpt(wire.Quote(value)), At: rules.PositionsOf(declarationOf(s, obs), obs.Event),
+		Pointer: pointerToParam(obs, "includeContext"), Earlier: pointerToDeclared(s),
+	}
 	switch {
 	case value != "thisServer" && value != "allServers":
 		out.MarkObserved(includeContextAvoided)

@@ -65,6 +65,7 @@ func judgeSecretFields(_ *rules.Session, obs *rules.Observation, out *rules.Repo
 				Permitted:   "fields that hold no passwords, keys, tokens or payment data",
 				Seen:        "the field " + rules.Excerpt(wire.Quote(f.name)),
 				At:          rules.PositionsOf(obs.Event),
+				Pointer:     string(jsontext.Pointer(pointerToParam(obs, "requestedSchema/properties")).AppendToken(f.name)),
 				Weight:      verdict.AtMostWarning,
 			})
 		}
