@@ -22,7 +22,7 @@ const (
 )
 
 // replayShrink limits the time and the attempts for shrinking the script of one file.
-var replayShrink = fuzz.Budget{Time: 10 * time.Second, Attempts: 200}
+var replayShrink = fuzz.Budget{Time: 10 * time.Second, Attempts: 200, KeepValues: true}
 
 // replayFiles writes the findings of a run as replay files.
 type replayFiles struct {

@@ -13,10 +13,14 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Budget limits the time and the attempts of shrinking.
+// Budget limits the time and the attempts of shrinking, and what it may change.
 type Budget struct {
 	Time     time.Duration
 	Attempts int
+	// KeepValues makes the shrunk script send no other strings, numbers, methods and malformed bytes
+	// than the script did, so that it shows the finding as it was reported. Operations and members
+	// may still be removed.
+	KeepValues bool
 }
 
 // shrinker makes a script smaller, in steps after which the script still shows the finding.
@@ -24,6 +28,7 @@ type shrinker struct {
 	ctx       context.Context
 	reproduce func(script.Script) bool // plays the script on a fresh server
 	attempts  int                      // remaining attempts
+	keep      bool                     // see Budget.KeepValues
 	smallest  script.Script
 	failed    map[[sha256.Size]byte]bool // scripts that did not show the finding
 }
@@ -34,7 +39,7 @@ type shrinker struct {
 func Shrink(ctx context.Context, s script.Script, hint []int, b Budget, reproduce func(script.Script) bool) (smallest script.Script, attempts int, cut bool) {
 	ctx, cancel := context.WithTimeout(ctx, b.Time)
 	defer cancel()
-	k := &shrinker{ctx: ctx, reproduce: reproduce, attempts: b.Attempts, smallest: s, failed: map[[sha256.Size]byte]bool{}}
+	k := &shrinker{ctx: ctx, reproduce: reproduce, attempts: b.Attempts, keep: b.KeepValues, smallest: s, failed: map[[sha256.Size]byte]bool{}}
 	k.tryEvidence(hint)
 	if len(k.smallest.Operations) > 12 {
 		k.tryWindows()
@@ -58,7 +63,7 @@ func (k *shrinker) shrinkOnce() {
 // script.
 func (k *shrinker) canShrink() bool {
 	found := false
-	rest := &shrinker{ctx: context.Background(), attempts: math.MaxInt, smallest: k.smallest, failed: map[[sha256.Size]byte]bool{}}
+	rest := &shrinker{ctx: context.Background(), attempts: math.MaxInt, keep: k.keep, smallest: k.smallest, failed: map[[sha256.Size]byte]bool{}}
 	rest.reproduce = func(s script.Script) bool {
 		if !k.failed[hashOf(s)] {
 			found, rest.attempts = true, 0
@@ -365,7 +370,7 @@ func (k *shrinker) shrinkMessages() {
 			k.shrinkMessage(i)
 		case o.Exchange != nil:
 			k.removeHeaders(i)
-		case len(o.Message) > 0:
+		case len(o.Message) > 0 && !k.keep:
 			k.removeBytes(i)
 		}
 	}

@@ -1,6 +1,7 @@
 package fuzz
 
 import (
+	"bytes"
 	"context"
 	"slices"
 	"testing"
@@ -71,6 +72,32 @@ func TestShrunkMethod(t *testing.T) {
 	got := smaller.Operations[0]
 	if method := wire.Parse(got.Message).Messages[0].Method; got.Method != method || len(method) >= len(long) {
 		t.Errorf("the operation names %q, and its message %q", got.Method, method)
+	}
+}
+
+// TestShrinkKeepsValues checks that a script shrinks without other values than those it sent, if
+// these must stay.
+func TestShrinkKeepsValues(t *testing.T) {
+	operations := []script.Operation{
+		{Do: script.Send, Method: spec.MethodPing, Message: wire.NewRequest(wire.IntID(1), spec.MethodPing, nil)},
+		{Do: script.Send, Method: "mcp-conform/verbose", Await: true, Message: []byte(`{"jsonrpc":"2.0","id":2,"method":"mcp-conform/verbose","params":{"level":"verbose","limit":77,"more":true}}`)},
+		{Do: script.Send, Await: true, Message: []byte(`this is not JSON`)},
+	}
+	shows := func(s script.Script) bool {
+		var sent []byte
+		for _, o := range s.Operations {
+			sent = append(sent, o.Message...)
+		}
+		return bytes.Contains(sent, []byte(`"level":`)) && bytes.Contains(sent, []byte(`"limit":`)) && bytes.Contains(sent, []byte("N"))
+	}
+	smaller, _, cut := Shrink(t.Context(), script.Script{Revision: spec.V20251125, Operations: operations}, nil, Budget{Time: time.Hour, Attempts: 1000, KeepValues: true}, shows)
+	var got []string
+	for _, o := range smaller.Operations {
+		got = append(got, string(o.Message))
+	}
+	want := []string{`{"jsonrpc":"2.0","id":2,"method":"mcp-conform/verbose","params":{"level":"verbose","limit":77}}`, `this is not JSON`}
+	if diff := cmp.Diff(want, got); diff != "" || cut {
+		t.Errorf("cut %v; left (-want +got):\n%s", cut, diff)
 	}
 }
 

@@ -104,7 +104,7 @@ func (w *valueShrinker) visit(v any, set func(any)) bool {
 		return w.shrinker.shrinkText(v, func(s string) bool { return replace(s) })
 	case json.Number:
 		for _, n := range []json.Number{"0", "1"} {
-			if len(n) < len(v) && replace(n) {
+			if len(n) < len(v) && !w.shrinker.keep && replace(n) {
 				return true
 			}
 		}
@@ -140,7 +140,7 @@ func (w *valueShrinker) visit(v any, set func(any)) bool {
 // shrinkText tries shorter strings, and reports whether one was accepted.
 func (k *shrinker) shrinkText(s string, try func(string) bool) bool {
 	n := utf8.RuneCountInString(s)
-	if n == 0 {
+	if n == 0 || k.keep {
 		return false
 	}
 	runes := []rune(s)
