@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
@@ -62,9 +63,9 @@ func (a *app) newReplayFiles(f *runFlags, o *engine.Options) (*replayFiles, erro
 
 // write writes a replay file for each finding that is more severe than a note and recurs when its
 // conversation is replayed, and adds the replay command to the finding. A finding in several
-// revisions gets a file for the first revision in which it recurs. write also adds a notice with
-// the number of files. It calls doing to report progress. It does nothing if w is nil or ctx has
-// ended.
+// revisions gets a file for the first revision in which it recurs. write also adds notices with the
+// number of files, and with the findings that have none. It calls doing to report progress. It does
+// nothing if w is nil or ctx has ended.
 func (w *replayFiles) write(ctx context.Context, p *verdict.Report, doing func(string)) error {
 	if w == nil || ctx.Err() != nil {
 		return nil
@@ -72,46 +73,74 @@ func (w *replayFiles) write(ctx context.Context, p *verdict.Report, doing func(s
 	ctx, cancel := context.WithTimeout(ctx, replayTime)
 	defer cancel()
 	defer func() { p.Stats.Took = time.Since(p.Stats.Started) }()
-	wanted, written := map[verdict.Key]bool{}, map[verdict.Key]bool{}
+	var wanted []verdict.Key
+	missing := map[verdict.Key]string{} // why a finding has no file; "" if it has one
 	for i := range p.Findings {
 		f := &p.Findings[i]
 		key := f.Key().InAnyRevision()
 		if f.Outcome <= verdict.Note {
 			continue
 		}
-		wanted[key] = true
-		doing(fmt.Sprintf("replaying for a replay file: finding %d of %d", i+1, len(p.Findings)))
-		if s, ok := w.sightings[f.ID]; ok && !written[key] {
-			written[key] = w.writeOne(ctx, f, s)
+		why, tried := missing[key]
+		if !tried {
+			wanted = append(wanted, key)
+		} else if why == "" {
+			continue
 		}
+		doing(fmt.Sprintf("replaying for a replay file: finding %d of %d", i+1, len(p.Findings)))
+		missing[key] = w.writeOne(ctx, f)
 	}
 	w.shrink(ctx, doing)
 	doing("")
-	if len(wanted) > 0 {
-		n := 0
-		for _, ok := range written {
-			if ok {
-				n++
-			}
-		}
-		notice := fmt.Sprintf("--replay-files: %s has replay files for %d of %s", w.f.out, n, countWithNoun(len(wanted), "finding", "findings"))
-		if n < len(wanted) {
-			notice += "; a script of messages can't show the others"
-		}
-		p.Notices = append(p.Notices, notice+".")
-	}
+	p.Notices = append(p.Notices, w.notices(wanted, missing)...)
 	return w.failures
 }
 
-// writeOne writes the replay file of a finding, and reports whether it wrote one. It writes no file
-// for a finding of a case, nor for a finding that no script reproduces.
-func (w *replayFiles) writeOne(ctx context.Context, f *verdict.Finding, s engine.Sighting) bool {
+// Reasons why a finding has no replay file, in the order of their notices.
+const (
+	notRecorded   = "no conversation of the run shows it"
+	onlyByCase    = "only a case can judge it, not a replay of messages"
+	notReached    = "the server could not be reached again"
+	notReproduced = "sending the messages again did not show it again"
+	notSaved      = "the file could not be written"
+	noTimeLeft    = "the minute for replay files was over"
+)
+
+// notices returns the notice with the number of files, and one for each reason why findings have
+// none. wanted are the findings that should have a file, and missing has the reason of each, "" if
+// it has a file.
+func (w *replayFiles) notices(wanted []verdict.Key, missing map[verdict.Key]string) []string {
+	if len(wanted) == 0 {
+		return nil
+	}
+	without := map[string][]string{} // the requirements of the findings, by reason
+	for _, key := range wanted {
+		if why := missing[key]; why != "" && !slices.Contains(without[why], key.Requirement) {
+			without[why] = append(without[why], key.Requirement)
+		}
+	}
+	out := []string{fmt.Sprintf("--replay-files: wrote %s to %s, for %d of %s.", countWithNoun(len(w.written), "file", "files"), w.f.out, len(w.written), countWithNoun(len(wanted), "finding", "findings"))}
+	for _, why := range []string{notRecorded, onlyByCase, notReached, notReproduced, notSaved, noTimeLeft} {
+		if ids := without[why]; len(ids) > 0 {
+			out = append(out, fmt.Sprintf("--replay-files: no file for %s: %s.", strings.Join(ids, ", "), why))
+		}
+	}
+	return out
+}
+
+// writeOne writes the replay file of a finding. It returns "", or the reason why it wrote none: a
+// case judged the finding, or no script reproduces it.
+func (w *replayFiles) writeOne(ctx context.Context, f *verdict.Finding) string {
+	s, ok := w.sightings[f.ID]
+	if !ok {
+		return notRecorded
+	}
 	if s.ByCase { // a replay can only judge by laws that apply to all traffic
-		return false
+		return onlyByCase
 	}
 	server := w.server(ctx, f.Revision)
 	if server == nil {
-		return false
+		return noTimeOr(ctx, notReached)
 	}
 	for _, sc := range script.FromRecord(s.Events, s.Deviation.At, f.Revision) {
 		sc = sc.WithTools(server.Callable)
@@ -121,12 +150,20 @@ func (w *replayFiles) writeOne(ctx context.Context, f *verdict.Finding, s engine
 		}
 		file := replayFile{f, server, sc, w.reserveName(f)}
 		if !w.save(&file, found) {
-			return false
+			return notSaved
 		}
 		w.written = append(w.written, file)
-		return true
+		return ""
 	}
-	return false
+	return noTimeOr(ctx, notReproduced)
+}
+
+// noTimeOr returns noTimeLeft if ctx has ended, and why otherwise.
+func noTimeOr(ctx context.Context, why string) string {
+	if ctx.Err() != nil {
+		return noTimeLeft
+	}
+	return why
 }
 
 // save writes the file, and adds the command that replays it to the finding. It reports whether the
