@@ -180,6 +180,31 @@ func TestAreaLinesMatchFindings(t *testing.T) {
 	}
 }
 
+// TestAreasWithNotes checks that the line for the areas without other findings mentions their notes,
+// which the counts below it have.
+func TestAreasWithNotes(t *testing.T) {
+	r := cleanReport()
+	r.Verdicts = []verdict.Verdict{{Requirement: "tools.list.unique", Area: "tools", Outcome: verdict.Note}}
+	r.Findings = []verdict.Finding{{ID: "F1", Requirement: "tools.list.unique", Judge: "rule.tools", Revision: spec.V20251125, Outcome: verdict.Note, Summary: "a"}}
+	for _, test := range []struct {
+		areas []string
+		want  string
+	}{
+		{[]string{"tools", "ping"}, "✓ no findings but notes in 2 areas, 8 cases\n"},
+		{[]string{"ping"}, "✓ no findings in 1 area, 4 cases\n"},
+	} {
+		var b bytes.Buffer
+		c := NewConsole(&b, ConsoleOptions{Width: 100})
+		for _, area := range test.areas {
+			c.Area(area, 4, 4)
+		}
+		c.End(r)
+		if !strings.HasPrefix(b.String(), test.want) {
+			t.Errorf("of %v, it shows\n%s", test.areas, b.String())
+		}
+	}
+}
+
 func TestLastLine(t *testing.T) {
 	report := func(alter func(r *verdict.Report)) *verdict.Report {
 		r := cleanReport()

@@ -40,10 +40,14 @@ func (c *Console) showAreas(r *verdict.Report) {
 		areaOf[r.Verdicts[i].Requirement] = r.Verdicts[i].Area
 	}
 	findings, known, worst := map[string]int{}, map[string]int{}, map[string]verdict.Outcome{}
+	noted := map[string]bool{}
 	for _, e := range allEntries(r) {
 		area := areaOf[e.Requirement]
 		switch {
-		case area == "" || e.Outcome <= verdict.Note:
+		case area == "" || e.Outcome < verdict.Note:
+			continue
+		case e.Outcome == verdict.Note:
+			noted[area] = true
 			continue
 		case e.Known != "":
 			known[area]++
@@ -57,7 +61,7 @@ func (c *Console) showAreas(r *verdict.Report) {
 	for _, a := range c.areas {
 		widest = max(widest, width(Visible(a.name)))
 	}
-	clean, cases, elsewhere := 0, 0, false
+	clean, cases, elsewhere, only := 0, 0, false, ""
 	for _, a := range c.areas {
 		switch n, k := findings[a.name], known[a.name]; {
 		case n+k > 0, c.o.Verbose && a.done >= a.total:
@@ -65,14 +69,17 @@ func (c *Console) showAreas(r *verdict.Report) {
 			elsewhere = elsewhere || a.total == 0 && c.cases > 0
 		case a.done >= a.total:
 			clean, cases = clean+1, cases+a.total
+			if noted[a.name] {
+				only = " but notes"
+			}
 		}
 	}
 	switch in, ran := countWithNoun(clean, "area"), countWithNoun(cases, "case"); {
 	case clean == 0:
 	case elsewhere: // its cases showed a finding, but about another area
-		c.writeLine(fmt.Sprintf("%s no findings about %s, whose %s ran", c.paint(green, "✓"), in, ran))
+		c.writeLine(fmt.Sprintf("%s no findings%s about %s, whose %s ran", c.paint(green, "✓"), only, in, ran))
 	default:
-		c.writeLine(fmt.Sprintf("%s no findings in %s, %s", c.paint(green, "✓"), in, ran))
+		c.writeLine(fmt.Sprintf("%s no findings%s in %s, %s", c.paint(green, "✓"), only, in, ran))
 	}
 }
 
