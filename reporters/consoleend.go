@@ -109,15 +109,21 @@ func (c *Console) End(r *verdict.Report) {
 	}
 	if !c.o.Terse {
 		explained := c.o.Quiet
-		for i := range shown {
-			c.writeSeparator()
-			lines := slices.Concat(c.entryLines(&shown[i].entry), c.linesBelow(&shown[i]))
-			if !explained {
-				legend := c.legend(lines)
-				lines, explained = append(lines, legend...), legend != nil
+		for _, s := range sectionsOf(shown) {
+			if s.heading != "" {
+				c.writeSeparator()
+				c.writeLine(c.paint(bold, clip(s.heading, c.o.Width-1)+":"))
 			}
-			for _, line := range lines {
-				c.writeLine(line)
+			for i := range s.families {
+				c.writeSeparator()
+				lines := slices.Concat(c.entryLines(&s.families[i].entry), c.linesBelow(&s.families[i]))
+				if !explained {
+					legend := c.legend(lines)
+					lines, explained = append(lines, legend...), legend != nil
+				}
+				for _, line := range lines {
+					c.writeLine(line)
+				}
 			}
 		}
 	}

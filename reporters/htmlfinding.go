@@ -35,6 +35,12 @@ type pageGroup struct {
 	Title string
 }
 
+// pageSection is a part of the list of findings.
+type pageSection struct {
+	Title  string      // "" if there is one section
+	Groups []pageGroup // the findings, grouped by cause
+}
+
 // pageSnippet is code that fixes a finding.
 type pageSnippet struct{ Language, Text string }
 
@@ -89,7 +95,8 @@ func (p *page) setFindings(r *verdict.Report) {
 	areas := areasByRequirement(r)
 	budget := pageBudget
 	fs := groupByCause(allEntries(r))
-	var groups [][2]int // indices of findings, because the slice still grows
+	var groups [][2]int          // indices of findings, because the slice still grows
+	sections := map[int]string{} // the titles of sections, by the index of the first group
 	add := func(e *entry) *pageFinding {
 		f := newPageFinding(r, e, areas, len(p.Findings))
 		if budget > 0 {
@@ -100,21 +107,32 @@ func (p *page) setFindings(r *verdict.Report) {
 		p.Findings = append(p.Findings, f)
 		return &p.Findings[len(p.Findings)-1]
 	}
-	for i := range fs {
-		if len(p.Findings) >= pageFindings {
-			break
-		}
+	addFamily := func(f *family) {
 		from := len(p.Findings)
-		root := add(&fs[i].entry).link()
-		for j := range fs[i].same {
+		root := add(&f.entry).link()
+		for i := range f.same {
 			if len(p.Findings) >= pageFindings {
 				break
 			}
-			add(&fs[i].same[j]).Root = &root
+			add(&f.same[i]).Root = &root
 		}
 		groups = append(groups, [2]int{from, len(p.Findings)})
 	}
-	for _, g := range groups {
+	for _, s := range sectionsOf(fs) {
+		if len(p.Findings) < pageFindings {
+			sections[len(groups)] = s.heading
+		}
+		for i := range s.families {
+			if len(p.Findings) < pageFindings {
+				addFamily(&s.families[i])
+			}
+		}
+	}
+	for i, g := range groups {
+		if heading, begins := sections[i]; begins {
+			p.Sections = append(p.Sections, pageSection{Title: clip(withCapital(heading), pageText1)})
+		}
+		in := &p.Sections[len(p.Sections)-1]
 		group := pageGroup{Root: &p.Findings[g[0]]}
 		for i := g[0] + 1; i < g[1]; i++ {
 			group.Same = append(group.Same, &p.Findings[i])
@@ -126,7 +144,7 @@ func (p *page) setFindings(r *verdict.Report) {
 		default:
 			group.Title = fmt.Sprintf("%d more findings have the same cause", n)
 		}
-		p.Groups = append(p.Groups, group)
+		in.Groups = append(in.Groups, group)
 	}
 	p.Shown = countWithNoun(len(p.Findings), "finding") + ". A finding in several revisions is listed once."
 	if more := countFindings(fs) - pageFindings; more > 0 {
@@ -140,6 +158,14 @@ func (p *page) setFindings(r *verdict.Report) {
 	p.Options.Areas = distinctValues(p.Findings, func(f *pageFinding) []string { return []string{f.Area} })
 	p.Options.Levels = distinctValues(p.Findings, func(f *pageFinding) []string { return []string{f.Level} })
 	p.Options.Revisions = distinctValues(p.Findings, func(f *pageFinding) []string { return f.Revisions })
+}
+
+// withCapital returns an ASCII text with a capital letter at its beginning.
+func withCapital(text string) string {
+	if text == "" {
+		return ""
+	}
+	return strings.ToUpper(text[:1]) + text[1:]
 }
 
 func distinctValues(fs []pageFinding, of func(*pageFinding) []string) []string {

@@ -30,7 +30,7 @@ type page struct {
 	Areas                         []pageArea
 	Options                       pageOptions
 	Findings                      []pageFinding
-	Groups                        []pageGroup // the findings, grouped by cause
+	Sections                      []pageSection
 	Shown                         string
 	Tallies                       []pageTally
 	MoreFindings                  string

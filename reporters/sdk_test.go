@@ -2,6 +2,7 @@ package reporters
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 
@@ -65,6 +66,40 @@ func TestOwnFindingsComeBeforeThoseOfTheSDK(t *testing.T) {
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing:\n%s", want, text)
+		}
+	}
+}
+
+// TestSectionsOfFindings checks that the console and the page have a heading for the findings of the
+// server itself, notes included, and one for those of its SDK, but none if no finding is known in an
+// SDK.
+func TestSectionsOfFindings(t *testing.T) {
+	const own, sdk = "indings of the server itself", "indings known in its SDK, typescript-sdk"
+	r := sdkReport()
+	note := r.Findings[1]
+	note.Summary, note.Outcome = "The text is long.", verdict.Note
+	b := verdict.Extend(r)
+	b.AddFinding(note.Key(), func() verdict.Finding { return note })
+	b.Build()
+	var console bytes.Buffer
+	NewConsole(&console, ConsoleOptions{Verbose: true}).End(r)
+	html := string(write(t, HTML, r))
+	_, html, _ = strings.Cut(html, `id="list"`)
+	for name, text := range map[string]string{"console": console.String(), "html": html} {
+		var places []int
+		for _, part := range []string{own, "The text is not the same.", "The text is long.", sdk, "A call is refused."} {
+			places = append(places, strings.Index(text, part))
+		}
+		if !slices.IsSorted(places) || places[0] < 0 {
+			t.Errorf("%s: the headings and findings are at %v:\n%s", name, places, text)
+		}
+	}
+	for i := range r.Findings {
+		r.Findings[i].SDK = nil
+	}
+	for name, text := range map[string]string{"console": shownOf(r), "html": string(write(t, HTML, r))} {
+		if strings.Contains(text, own) || strings.Contains(text, sdk) {
+			t.Errorf("%s: without an SDK finding, it has a heading", name)
 		}
 	}
 }

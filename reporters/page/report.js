@@ -76,13 +76,14 @@
       const same = group.querySelector(".same");
       if (same) same.hidden = all(".finding", same).every((element) => element.hidden);
     }
+    for (const section of all(".section")) section.hidden = all(".group", section).every((element) => element.hidden);
     byId("shown").textContent = shown === findings.length ? everything : `${shown} of ${findings.length} shown.`;
   };
   const reveal = (target) => {
     target.hidden = false;
     for (let outer = target.parentElement; outer; outer = outer.parentElement) {
       if (outer.tagName === "DETAILS") outer.open = true;
-      if (outer.matches(".group, .same")) outer.hidden = false;
+      if (outer.matches(".group, .same, .section")) outer.hidden = false;
     }
     target.firstElementChild.open = true;
     target.scrollIntoView();
