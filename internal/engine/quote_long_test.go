@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
@@ -30,6 +32,33 @@ func TestSearchForSecretsIsLimited(t *testing.T) {
 	}
 	if quoted != 3 || named != 3 {
 		t.Errorf("%d were quoted and %d named, want 3 of each", quoted, named)
+	}
+}
+
+// TestMarksTheProvokingParam checks that the value that a deviation names is marked in the messages
+// before the offending one, whichever side sent them.
+func TestMarksTheProvokingParam(t *testing.T) {
+	tr := transcript.New()
+	for _, e := range []transcript.Event{
+		{Kind: transcript.Sent, Raw: []byte(`{"id":1,"method":"x","params":{"_meta":{"a/b":"1900"}}}`)},
+		{Kind: transcript.Received, Raw: []byte(`{"id":"s","method":"y","params":{"_meta":{"a/b":1}}}`)},
+		{Kind: transcript.Sent, Raw: []byte(`{"id":2,"method":"x","params":{}}`)},
+		{Kind: transcript.Sent, Raw: []byte(`[{"id":3,"method":"x","params":{"_meta":{"a/b":2}}}]`)},
+		{Kind: transcript.Received, Raw: []byte(`{"id":1,"result":{},"params":{"_meta":{"a/b":3}}}`)},
+	} {
+		tr.Add(e)
+	}
+	evidence, _ := Quote(tr.From(0), &verdict.Deviation{At: []int{0, 1, 2, 3, 4}, Earlier: "/params/_meta/a~1b"}, nil)
+	var got []string
+	for _, v := range evidence {
+		part := ""
+		if v.Mark != nil {
+			part = v.Text[v.Mark.From:v.Mark.To]
+		}
+		got = append(got, part)
+	}
+	if diff := cmp.Diff([]string{`"a/b":"1900"`, `"a/b":1`, "", "", ""}, got); diff != "" {
+		t.Errorf("marked parts (-want +got):\n%s", diff)
 	}
 }
 

@@ -35,8 +35,8 @@ func headerSpan(head, name string) *verdict.Span {
 }
 
 // earlierSpan returns the span of the value to which the pointer points, in a message before the
-// offending one. It returns nil if the message does not have the value within the first
-// maxQuoted bytes.
+// offending one. It returns nil if the message does not have the value within the first maxQuoted
+// bytes.
 func earlierSpan(e *transcript.Event, pointer string) *verdict.Span {
 	if pointer == "" || e.Kind != transcript.Received && e.Kind != transcript.Sent || e.Frame == nil || e.Frame.Batch {
 		return nil

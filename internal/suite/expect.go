@@ -53,6 +53,13 @@ func (a Assertion) ShowDeclared() Assertion {
 	return a
 }
 
+// About makes a deviation name the value of the client's messages that is odd, such as the param that
+// provoked it. Reports mark the value. The pointer is a JSON pointer (RFC 6901).
+func (a Assertion) About(pointer string) Assertion {
+	a.earlier = pointer
+	return a
+}
+
 // Keeps records the requirement as kept if the value matches, and a deviation otherwise. It records
 // the requirement as not observed if the request got no response, which other requirements judge,
 // or if the server was too busy for the request. summary is the constant title of the finding. If

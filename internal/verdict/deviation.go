@@ -41,9 +41,9 @@ type Deviation struct {
 	// Pointer is the JSON pointer (RFC 6901) of the offending value in the message
 	// at the last position of At, if known.
 	Pointer string
-	// Earlier is the JSON pointer of a value to mark, in reports, in the messages before the last
-	// position of At, such as the capabilities that do not declare what the server does; "" if
-	// there is none.
+	// Earlier is the JSON pointer of a value that reports mark in the messages before the last position
+	// of At, such as the capabilities that do not declare what the server does, or the param by which
+	// the client provoked it; "" if there is none.
 	Earlier string
 	// Header is the name of the request header that the deviation is about, so that reports can
 	// mark it; "" if the deviation is not about a header.

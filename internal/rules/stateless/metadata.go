@@ -97,6 +97,18 @@ func describeMalformed(req *rules.Request) string {
 	return key + " in the request's _meta is " + rules.Excerpt(req.Message.ParamAt(spec.MetaPointer(key)))
 }
 
+// pointerToMalformed returns the pointer to the value that describeMalformed quotes, or "" if a value
+// is missing.
+func pointerToMalformed(req *rules.Request) string {
+	switch {
+	case req.Metadata.NoObject:
+		return "/params/_meta"
+	case len(req.Metadata.Missing) > 0 || len(req.Metadata.Malformed) == 0:
+		return ""
+	}
+	return "/params" + spec.MetaPointer(req.Metadata.Malformed[0])
+}
+
 // mayMeanOlderRevision reports whether a server may take the request for one of a handshake
 // revision that it also supports: the body names no version, and the headers do not name the
 // session's revision.
@@ -140,7 +152,7 @@ func (served servedIncomplete) judge(s *rules.Session, obs *rules.Observation, o
 		return
 	}
 	d := deviationOf(requirement, obs)
-	d.Permitted = "error -32602"
+	d.Permitted, d.Earlier = "error -32602", pointerToMalformed(req)
 	code := codeOf(obs)
 	switch {
 	case !obs.Message.IsError():

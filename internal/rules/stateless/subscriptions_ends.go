@@ -51,6 +51,7 @@ func (sub *subscription) judgeRefused(s *rules.Session, out *rules.Reporter) {
 	case sub.ack != nil && !(sub.request.Metadata.IsComplete() && sub.isSupported(s)):
 		d := sub.deviation(requirement, sub.ack.Event, rules.Excerpt(sub.ack.Message.Raw))
 		d.Summary, d.Permitted = "The server accepts a subscription request "+what+".", "an error, and no acknowledgement"
+		d.Earlier = pointerToMalformed(sub.request)
 		if text := describeMalformed(sub.request); text != "" {
 			d.Seen = "an acknowledgement, although " + text
 			if requirement == refusedByError {
@@ -58,6 +59,7 @@ func (sub *subscription) judgeRefused(s *rules.Session, out *rules.Reporter) {
 			}
 		}
 		if requirement == unsupportedVersion {
+			d.Earlier = versionOfRequest
 			d.Seen = "an acknowledgement, although the request names the version " + rules.Excerpt(sub.request.Metadata.Version)
 		}
 		out.Report(d)

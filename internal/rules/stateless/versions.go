@@ -67,6 +67,7 @@ func judgeOtherVersion(s *rules.Session, obs *rules.Observation, out *rules.Repo
 		return // an earlier request may have moved the process to an older revision
 	}
 	d := deviationOf(unsupportedVersion, obs)
+	d.Earlier = versionOfRequest
 	d.Permitted = "error -32022 with the versions that the server supports"
 	d.Seen = "version " + rules.Excerpt(req.Metadata.Version) + ": " + d.Seen
 	code := codeOf(obs)
@@ -95,6 +96,9 @@ func judgeOtherVersion(s *rules.Session, obs *rules.Observation, out *rules.Repo
 		out.Report(d)
 	}
 }
+
+// versionOfRequest is the pointer to the version in a request.
+var versionOfRequest = "/params" + spec.MetaPointer(spec.MetaVersion)
 
 // judgeSupportedList judges the data of an error -32022.
 func judgeSupportedList(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {

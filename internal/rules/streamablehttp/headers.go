@@ -364,6 +364,9 @@ func (v *view) judgeMatchingHeaders(x *exchange, req *rules.Request, out *rules.
 	case 1:
 		d.Requirement, d.Summary = odd[0], oddFormRefused[odd[0]]
 		d.Fix = ""
+		if d.Requirement == nameEncoded {
+			d.Header = headers.Name
+		}
 		v.describeOddParam(&d, x, req)
 		out.MarkReportedElsewhere(codeMeaning)
 	default:

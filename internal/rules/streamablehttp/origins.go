@@ -46,7 +46,7 @@ func (v *view) judgeForeignOrigin(x *exchange, out *rules.Reporter) {
 		validated = legacyOriginChecks
 	}
 	d := verdict.Deviation{
-		Requirement: validated, Permitted: "a refusal, such as status 403", At: x.positions(),
+		Requirement: validated, Permitted: "a refusal, such as status 403", At: x.positions(), Header: "Origin",
 		Seen: x.describeSeenWith("Origin: " + rules.Excerpt(x.RequestHead().Get("Origin"))),
 	}
 	if !isLoopback(x.RequestHead().Get("Host")) {

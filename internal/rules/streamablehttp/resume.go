@@ -161,6 +161,7 @@ func (v *view) judgeNotResumed(x, origin *exchange, id string, out *rules.Report
 		Summary:     "The server's POST stream has event ids, but cannot be resumed.",
 		Permitted:   "an event stream, or 405",
 		Seen:        x.describeSeenWith("Last-Event-ID: " + rules.Excerpt(id)),
+		Header:      "Last-Event-ID",
 		At:          positionsOf(origin.Request, x.Request, x.Response),
 	}
 	switch closed := v.earlyClose(x, origin, id); {

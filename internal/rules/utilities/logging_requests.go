@@ -217,6 +217,7 @@ func judgeRequestLevel(s *rules.Session, obs *rules.Observation, out *rules.Repo
 	}
 	control := rules.Control{What: req.Message.Method + " without a log level", Matches: func(other *rules.Request) bool { return other.Message.Method == req.Message.Method }}
 	d := logDeviation(logInvalid, "The server serves a request with an unknown log level.", "error -32602", obs, req)
+	d.Earlier = "/params" + spec.MetaPointer(spec.MetaLogLevel)
 	d.Seen = fmt.Sprintf("%s is %s, and the response %s", spec.MetaLogLevel, rules.Excerpt(req.Metadata.LogLevel), d.Seen)
 	code, _ := obs.Message.ErrorCode()
 	switch {
