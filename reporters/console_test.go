@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"regexp"
 	"strings"
@@ -88,6 +89,30 @@ func TestHostileConsoleIsBoundedAndInert(t *testing.T) {
 	}
 	if m := regexp.MustCompile(`(?m)^\s*::.*|##(\[|vso|teamcity).*`).FindString(out); m != "" {
 		t.Errorf("a CI system would execute %q", m)
+	}
+}
+
+// TestVerboseShowsEventsWhole checks that -v shows a long event on several lines, with carets below
+// each line that has a part of the mark, and no more lines than are permitted.
+func TestVerboseShowsEventsWhole(t *testing.T) {
+	text := `{"id":1,"method":"tools/call","params":{"name":"` + strings.Repeat("n", 60) + `","level":"verbose"}}`
+	from := strings.Index(text, `","level"`) + 2
+	shown := func(e verdict.Evidence) []string {
+		return NewConsole(io.Discard, ConsoleOptions{Width: 54, Verbose: true}).excerptLines([]verdict.Evidence{e}, excerptMax)
+	}
+	got := shown(verdict.Evidence{Direction: ">", Text: text, Mark: &verdict.Span{From: from - 12, To: len(text) - 2}})
+	want := []string{
+		`  → {"id":1,"method":"tools/call","params":{"name":"nn`,
+		`    nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn`,
+		`                                                    ^^`,
+		`    nnnnnnnn","level":"verbose"}}`,
+		`    ^^^^^^^^^^^^^^^^^^^^^^^^^^^`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("shown (-want +got):\n%s", diff)
+	}
+	if got := shown(verdict.Evidence{Direction: "<", Text: strings.Repeat("x", 2000)}); len(got) != eventMax || !strings.HasSuffix(got[len(got)-1], "… (2000 bytes)") {
+		t.Errorf("of a long event, it shows\n%s", strings.Join(got, "\n"))
 	}
 }
 

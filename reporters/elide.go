@@ -39,7 +39,7 @@ func elide(e *verdict.Evidence, columns int) *verdict.Evidence {
 	}
 	size := max(e.Size, int64(len(e.Text)))
 	room := columns - width(fmt.Sprintf("… (%d bytes)", size))
-	if short := elideMetadata(e, size, room); short != nil {
+	if short := elideMetadata(e, columns-width(fmt.Sprintf(" (%d bytes)", size))); short != nil {
 		return short
 	}
 	members := membersOf(e.Text)
@@ -56,7 +56,7 @@ func elide(e *verdict.Evidence, columns int) *verdict.Evidence {
 	if over <= 0 {
 		return e
 	}
-	isMarked := func(from, to int) bool { return e.Mark != nil && from < e.Mark.To && e.Mark.From < to }
+	isMarked := func(from, to int) bool { return overlaps(e.Mark, from, to) }
 	var head []elision
 	if strings.HasPrefix(e.Text, versionMember) && !isMarked(0, len(versionMember)) {
 		head = []elision{versionCut}
@@ -70,48 +70,50 @@ func elide(e *verdict.Evidence, columns int) *verdict.Evidence {
 	if left > 0 {
 		return e
 	}
-	out := *e
-	out.Size = size
-	if e.Mark != nil {
-		mark := *e.Mark
-		out.Mark = &mark
-	}
-	cutOut(&out, append(head, cuts...))
-	return &out
+	out := copyOf(e)
+	cutOut(out, append(head, cuts...))
+	return out
+}
+
+// overlaps reports whether a mark, which may be nil, has a byte of the given span.
+func overlaps(mark *verdict.Span, from, to int) bool {
+	return mark != nil && from < mark.To && mark.From < to
 }
 
 // elideMetadata shortens _meta in the text of a request, then other params, so that a reader sees
-// the names of all params, and thus also which param is missing. It returns nil if the text then
-// still takes more columns than room. size is the size of the event.
-func elideMetadata(e *verdict.Evidence, size int64, room int) *verdict.Evidence {
-	if e.Direction != ">" || e.Mark != nil || endOfValue(e.Text, 0) != len(e.Text) {
+// the names of all params, and thus also which param is missing. Of _meta it first leaves out what
+// every request has (see ordinaryMembers). It returns nil if the text then still takes more columns
+// than room.
+func elideMetadata(e *verdict.Evidence, room int) *verdict.Evidence {
+	if e.Direction != ">" || endOfValue(e.Text, 0) != len(e.Text) {
 		return nil
 	}
-	out := *e
-	out.Size = size
+	out := copyOf(e)
 	isMetadata := func(m memberSpan) bool { return strings.HasPrefix(out.Text[m.name:], `"_meta"`) }
 	if !slices.ContainsFunc(membersOf(out.Text), isMetadata) {
 		return nil
 	}
-	withoutVersion := false
+	isTooWide := func() bool { return width(Visible(out.Text)) > room }
+	if isTooWide() && strings.HasPrefix(out.Text, versionMember) && !overlaps(out.Mark, 0, len(versionMember)) {
+		cutOut(out, []elision{versionCut})
+	}
+	if isTooWide() {
+		cutOut(out, ordinaryMembers(out))
+	}
 	for _, shortens := range []func(m memberSpan) bool{
 		isMetadata,
 		func(m memberSpan) bool { return !m.identifies && !isMetadata(m) },
 		func(m memberSpan) bool { return m.identifies },
 	} {
-		members := slices.DeleteFunc(membersOf(out.Text), func(m memberSpan) bool { return !shortens(m) })
+		members := slices.DeleteFunc(membersOf(out.Text), func(m memberSpan) bool { return !shortens(m) || overlaps(out.Mark, m.name, m.to) })
 		cuts, _ := shortenValues(out.Text, members, width(Visible(out.Text))-room)
-		cutOut(&out, cuts)
-		if width(Visible(out.Text)) <= room {
-			if withoutVersion {
-				cutOut(&out, []elision{versionCut})
-			}
-			return &out
+		cutOut(out, cuts)
+		if !isTooWide() {
+			return out
 		}
-		if !withoutVersion && strings.HasPrefix(out.Text, versionMember) {
-			withoutVersion = true
-			room += versionCut.saves()
-		}
+	}
+	if out.Mark != nil {
+		return out // the caller shows the part around the mark
 	}
 	return nil
 }
@@ -129,16 +131,61 @@ var versionCut = elision{from: 1, to: len(versionMember)}
 // saves returns the minimum number of columns by which the elision shortens a text.
 func (c *elision) saves() int { return c.to - c.from - 1 - len(c.closes) }
 
+// splits reports whether the elision would remove a part of a mark, which may be nil. An elision
+// inside the mark does not.
+func (c *elision) splits(mark *verdict.Span) bool {
+	return overlaps(mark, c.from, c.to) && (c.from < mark.From || mark.To < c.to)
+}
+
 // cutOut applies elisions, which must be in the order of the text, to an event, and moves the mark
 // of the event accordingly.
 func cutOut(e *verdict.Evidence, cuts []elision) {
 	for _, c := range slices.Backward(cuts) {
 		kept := "…" + c.closes
 		e.Text = e.Text[:c.from] + kept + e.Text[c.to:]
-		if shift := c.to - c.from - len(kept); e.Mark != nil && c.to <= e.Mark.From {
+		shift := c.to - c.from - len(kept)
+		switch {
+		case e.Mark == nil:
+		case c.to <= e.Mark.From:
 			e.Mark.From, e.Mark.To = e.Mark.From-shift, e.Mark.To-shift
+		case c.to <= e.Mark.To:
+			e.Mark.To -= shift
 		}
 	}
+}
+
+// ordinaryMembers returns elisions of the members of _meta, in an abbreviated request, that matter
+// least. If a part of _meta is marked, these are all other members. Otherwise they are those that
+// every request of the stateless era has: the client's capabilities and name. If one of these is
+// missing or not an object, which may be why the request is quoted, it returns none.
+func ordinaryMembers(e *verdict.Evidence) []elision {
+	var cuts []elision
+	ordinary := 0
+	for _, m := range membersOf(e.Text) {
+		if !strings.HasPrefix(e.Text[m.name:], `"_meta"`) || e.Text[m.from] != '{' {
+			continue
+		}
+		isMarked := overlaps(e.Mark, m.from+1, m.to)
+		eachMember(e.Text, m.from, func(name string, at, from, to int) {
+			isOrdinary := (name == "…/clientCapabilities" || name == "…/clientInfo") && e.Text[from] == '{'
+			if to < 0 || overlaps(e.Mark, at, to) || !isOrdinary && !isMarked {
+				return
+			}
+			ordinary++
+			if to < m.to && e.Text[to] == ',' {
+				to++
+			}
+			if n := len(cuts); n > 0 && cuts[n-1].to == at {
+				cuts[n-1].to = to
+			} else {
+				cuts = append(cuts, elision{from: at, to: to})
+			}
+		})
+		if !isMarked && ordinary != 2 {
+			return nil
+		}
+	}
+	return cuts
 }
 
 // shortenValues shortens the values of members, the longest first, until the given number of
@@ -196,13 +243,14 @@ func membersOf(text string) []memberSpan {
 }
 
 // eachMember calls f for each member of the object that begins at the given offset, with the offset
-// of its name and the span of its value. If the text ends within the value, to is -1.
+// of its name and the span of its value. If the text ends within the value, to is -1. An ellipsis may
+// be in the place of members.
 func eachMember(text string, object int, f func(name string, at, from, to int)) {
 	if object < 0 {
 		return
 	}
 	for i := object + 1; i < len(text); {
-		i += len(text[i:]) - len(strings.TrimLeft(text[i:], " \t\r\n,"))
+		i += len(text[i:]) - len(strings.TrimLeft(text[i:], " \t\r\n,…"))
 		end := endOfValue(text, i)
 		if end < 0 || text[i] != '"' {
 			return

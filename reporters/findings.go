@@ -150,6 +150,8 @@ const (
 	listed     = 40 // findings; more would hide the most severe, which come first
 	entryMax   = 12 // for an entry, without the lines about the SDK and the fix
 	excerptMax = 4
+	eventMax   = 6    // for an event, with Verbose
+	eventsMax  = 7    // events, with Verbose: all that a run quotes
 	scriptMax  = 5    // for each operation of a fuzzing script
 	replayMax  = 4096 // bytes; a longer command is not usable on a terminal
 )
@@ -251,10 +253,13 @@ func (c *Console) headline(e *entry, where string) []string {
 	return appendWrapped(lead, width(name)+width(id)+4, splitWords(where), c.foldWidth(), 2)
 }
 
-// excerptLines shows the events around the first offending one. most limits the number of lines. If
-// it omits events, the last line says how many. If only a part of an event offends, carets on an
-// extra line below the event point at that part. The extra lines do not count towards the limit.
+// excerptLines shows the events around the first offending one. most limits the number of events, and
+// of the line that says how many more there are. With Verbose it shows up to eventsMax of them, each on
+// several lines if necessary.
 func (c *Console) excerptLines(events []verdict.Evidence, most int) []string {
+	if c.o.Verbose {
+		most = eventsMax
+	}
 	shown := events
 	if len(events) > most {
 		first := slices.IndexFunc(events, func(e verdict.Evidence) bool { return e.Offending })
@@ -263,21 +268,36 @@ func (c *Console) excerptLines(events []verdict.Evidence, most int) []string {
 	}
 	var out []string
 	for i := range shown {
-		e := &shown[i]
-		v := viewOf(e, c.o.Width-4)
-		lead := offendingMark(e) + " " + directionSymbol(e) + " "
+		out = append(out, c.eventLines(&shown[i])...)
+	}
+	if left := len(events) - len(shown); left > 0 {
+		out = append(out, c.paint(dim, fmt.Sprintf("  … %s; --report json=FILE has all", countWithNoun(left, "more event"))))
+	}
+	return out
+}
+
+// eventLines shows an event: on one line or, with Verbose, on at most eventMax lines. If only a part
+// of the event offends, carets below it point at that part.
+func (c *Console) eventLines(e *verdict.Evidence) []string {
+	lead, columns, most := offendingMark(e)+" "+directionSymbol(e)+" ", c.o.Width-4, 1
+	if c.o.Verbose {
+		most = eventMax
+	}
+	view := viewOf(e, most*columns)
+	var out []string
+	for _, v := range view.fold(columns) {
 		switch {
-		case v.offends != "":
-			out = append(out, c.paint(red, lead)+v.before+c.paint(red, v.offends)+v.after,
-				strings.Repeat(" ", width(lead)+width(v.before))+c.paint(red, strings.Repeat("^", width(v.offends))))
+		case view.offends != "":
+			out = append(out, c.paint(red, lead)+v.before+c.paint(red, v.offends)+v.after)
 		case e.Offending:
 			out = append(out, c.paint(red, lead+v.before))
 		default:
 			out = append(out, lead+v.before)
 		}
-	}
-	if left := len(events) - len(shown); left > 0 {
-		out = append(out, c.paint(dim, fmt.Sprintf("  … %s; --report json=FILE has all", countWithNoun(left, "more event"))))
+		lead = strings.Repeat(" ", width(lead))
+		if v.offends != "" {
+			out = append(out, strings.Repeat(" ", width(lead)+width(v.before))+c.paint(red, strings.Repeat("^", width(v.offends))))
+		}
 	}
 	return out
 }

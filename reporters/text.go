@@ -77,13 +77,16 @@ func clip(s string, columns int) string {
 	return fit(v, columns-1) + "…"
 }
 
-// excerpt is like clip, but s is only the beginning of a frame that has size bytes. If excerpt
-// omits any of the frame, it adds the frame's size.
-func excerpt(s string, size int64, columns int) string {
+// excerpt is like clip, for the text s of a frame of size bytes; complete reports whether the text
+// has the end of the frame. If excerpt or its caller omits anything, it adds the size of the frame.
+func excerpt(s string, size int64, complete bool, columns int) string {
 	size = max(size, int64(len(s)))
 	v := Visible(head(s, utf8.UTFMax*(columns+1)))
 	if size == int64(len(s)) && len(fit(v, columns)) == len(v) {
 		return v
+	}
+	if shortened := v + fmt.Sprintf(" (%d bytes)", size); complete && width(shortened) <= columns {
+		return shortened
 	}
 	suffix := fmt.Sprintf("… (%d bytes)", size)
 	return fit(v, columns-width(suffix)) + suffix

@@ -72,7 +72,7 @@ func TestCutTextsStayInTheirColumns(t *testing.T) {
 		columns := rapid.IntRange(30, 120).Draw(t, "columns")
 		lines := rapid.IntRange(1, 4).Draw(t, "lines")
 		size := rapid.Int64Range(0, 1<<40).Draw(t, "size")
-		got := append(wrap(in, columns, lines), clip(in, columns), excerpt(in, size, columns))
+		got := append(wrap(in, columns, lines), clip(in, columns), excerpt(in, size, rapid.Bool().Draw(t, "complete"), columns))
 		if len(got) > lines+2 {
 			t.Fatalf("%d lines, want at most %d", len(got)-2, lines)
 		}
@@ -93,10 +93,10 @@ func TestWrapAndExcerpt(t *testing.T) {
 	if diff := cmp.Diff([]string{"one two", "three four", "five six s…"}, wrap("one two three four five six seven", 11, 3)); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff("abc… (123 bytes)", excerpt("abc", 123, 40)); diff != "" {
+	if diff := cmp.Diff("abc… (123 bytes)", excerpt("abc", 123, false, 40)); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff("AAAAAAA… (50 bytes)", excerpt(strings.Repeat("A", 50), 50, 19)); diff != "" {
+	if diff := cmp.Diff("AAAAAAA… (50 bytes)", excerpt(strings.Repeat("A", 50), 50, true, 19)); diff != "" {
 		t.Error(diff)
 	}
 	if got := head("aé", 2); got != "a" {

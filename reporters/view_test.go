@@ -1,6 +1,10 @@
 package reporters
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
 
 func TestAbbreviate(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
@@ -13,9 +17,10 @@ func TestAbbreviate(t *testing.T) {
 		{"empty", `{"io.modelcontextprotocol/clientCapabilities":{}}`, `{"…/clientCapabilities":{}}`},
 		{"not an object", `{"io.modelcontextprotocol/clientInfo":5}`, `{"…/clientInfo":5}`},
 		{"cut", `{"io.modelcontextprotocol/clientInfo":{"name":"c`, `{"…/clientInfo":{"name":"c`},
+		{"several", `["io.modelcontextprotocol/a","io.modelcontextprotocol/clientInfo":{"name":"io.modelcontextprotocol/b"},"io.modelcontextprotocol/c"]`, `["…/a","…/clientInfo":{…},"…/c"]`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := abbreviate(c.text); got != c.want {
+			if got := abbreviate(&verdict.Evidence{Direction: ">", Text: c.text}).Text; got != c.want {
 				t.Errorf("got  %s\nwant %s", got, c.want)
 			}
 		})

@@ -108,7 +108,7 @@ finding could not be retried.`,
 	f.watch.register(fs)
 	f.through.register(fs)
 	c.SetUsageFunc(groupedUsage(a, runGroups))
-	fs.BoolVarP(&f.verbose, "verbose", "v", false, "show notes, areas without findings, and how to observe more")
+	fs.BoolVarP(&f.verbose, "verbose", "v", false, "show notes, areas without findings, longer excerpts, and how to observe more")
 	fs.BoolVarP(&f.quiet, "quiet", "q", false, "show only verdicts: a line for each finding, and the last line")
 	return c
 }
