@@ -5,6 +5,7 @@ import (
 
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
@@ -23,7 +24,13 @@ func resultRules() []rules.Rule {
 			ID:           "rule.result-types",
 			Title:        "each result has a type that the revision or an extension defines",
 			Requirements: []string{resultType, resultTypeKnown, extensionFallback},
-			Start:        rules.WithoutState(rules.Fold{OnMessage: rules.OnResult("", judgeResultType)}),
+			Start: func() rules.Fold {
+				f := &resultForm{}
+				return rules.Fold{OnMessage: rules.MergeHandlers(rules.OnResult("", f.judge), rules.Handlers{
+					rules.ClientNotification(""): f.noteSent,
+					rules.ClientRequest(""):      f.noteSent,
+				})}
+			},
 		},
 		{
 			ID:           "rule.server-info",
@@ -46,7 +53,44 @@ func hasOlderForm(obs *rules.Observation) bool {
 	return obs.Message.ResultAt("/resultType") == nil && !hasHints(obs) && obs.Message.ResultAt(serverInfoAt) == nil
 }
 
-func judgeResultType(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+// resultForm finds the message at which a server may have turned to a handshake revision: after a
+// result with a resultType, the first message that does not name the session's revision.
+type resultForm struct {
+	seen  bool               // a result had a resultType
+	other *rules.Observation // that message, or nil
+}
+
+// noteSent notes a request or a notification of the client. Over HTTP the server can't take a request
+// for one of the same session as an earlier message.
+func (f *resultForm) noteSent(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
+	if f.other == nil && f.seen && s.Transport == spec.Stdio && (obs.Request == nil || !s.AppliesTo(obs.Request)) {
+		f.other = obs
+	}
+}
+
+// noteForm notes a result with a resultType. If its request was sent after the message in f.other,
+// that message changed nothing.
+func (f *resultForm) noteForm(obs *rules.Observation) {
+	f.seen = true
+	if f.other != nil && obs.Request.Event.Seq > f.other.Event.Seq {
+		f.other = nil
+	}
+}
+
+// cancelledRequest returns the request that a message cancels, or nil.
+func cancelledRequest(s *rules.Session, obs *rules.Observation) *transcript.Event {
+	if obs.Message.Method != spec.MethodCancelled {
+		return nil
+	}
+	for _, req := range s.ClientRequests() {
+		if req.Event.Seq < obs.Event.Seq && req.Message.ID.Same(obs.Message.ParamIDAt("/requestId")) {
+			return req.Event
+		}
+	}
+	return nil
+}
+
+func (f *resultForm) judge(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	if !isJudged(s, obs) || obs.Message.Result().Kind() != '{' {
 		return
 	}
@@ -54,6 +98,7 @@ func judgeResultType(s *rules.Session, obs *rules.Observation, out *rules.Report
 	text, isText := wire.Text(kind)
 	offered, declared := hasExtensions(s.ServerCapabilities), hasExtensions(obs.Request.Metadata.Capabilities)
 	if isText && (text == spec.ResultComplete || text == spec.ResultInputRequired) {
+		f.noteForm(obs)
 		out.MarkObserved(resultType)
 		if text == spec.ResultComplete && spec.MayRequireInput(obs.Request.Message.Method) && obs.Message.ResultAt("/inputRequests").Kind() == '{' {
 			d := deviationOf(resultTypeKnown, obs)
@@ -78,6 +123,10 @@ func judgeResultType(s *rules.Session, obs *rules.Observation, out *rules.Report
 		if hasOlderForm(obs) && obs.Request.Message.Method != spec.MethodListen {
 			d.Summary = "The server's result has the form of a handshake revision."
 			d.Permitted = "a result in the form of 2026-07-28, with resultType"
+			if f.other != nil {
+				d.Seen += ", since the client sent " + f.other.Message.Method
+				d.At = rules.PositionsOf(cancelledRequest(s, f.other), f.other.Event, obs.Request.Event, obs.Event)
+			}
 		}
 		out.Report(d)
 		return
