@@ -38,8 +38,9 @@ func (t *T) CheckForms(ctx context.Context, requirement string, w *Web, isJudged
 		{"The server does not serve header names in lower case.", WebRequest{Body: request(nil), Headers: []Header{RenameHeaders(strings.ToLower)}}, nil},
 		{"The server does not serve header names in upper case.", WebRequest{Body: request(nil), Headers: []Header{RenameHeaders(strings.ToUpper)}}, nil},
 	} {
+		var refused *transcript.Exchange
 		if form.refused != nil {
-			w.RoundTrip(ctx, WebRequest{Body: request(nil), Keep: true, Headers: form.refused})
+			refused = w.RoundTrip(ctx, WebRequest{Body: request(nil), Keep: true, Headers: form.refused})
 		}
 		x := t.sendIdle(ctx, w, form.r)
 		switch {
@@ -47,11 +48,15 @@ func (t *T) CheckForms(ctx context.Context, requirement string, w *Web, isJudged
 		case x.Succeeded() && !hasError(x):
 			t.MarkKept(requirement)
 		default:
-			t.Report(w.C, verdict.Deviation{
+			d := verdict.Deviation{
 				Requirement: requirement, Summary: form.summary, Weight: verdict.AtMostWarning,
 				Permitted: "the same as for other requests of this method: the form of a body belongs to HTTP",
 				Seen:      DescribeExchange(x), At: PositionsOf(x),
-			})
+			}
+			if refused != nil {
+				d.At = slices.Concat(PositionsOf(refused), d.At)
+			}
+			t.Report(w.C, d)
 		}
 	}
 }

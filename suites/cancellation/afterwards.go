@@ -89,8 +89,20 @@ func (a *capacityCheck) judgeLaterCall(ctx context.Context, t *suite.T, c *clien
 			Summary:     "The server's tool stops answering after some cancelled calls.",
 			Permitted:   "a response to each call after the cancelled ones",
 			Seen:        fmt.Sprintf("no answer in %v; before the cancellations a call took %v", limit.Round(time.Millisecond), a.duration.Round(time.Millisecond)),
-			At:          transcript.Positions(c.RequestSent(from, id)),
+			At:          transcript.Positions(lastCancellation(c, a.from), c.RequestSent(from, id)),
 		})
 		_ = c.Cancel(ctx, id, transcript.JudgedReason)
 	}
+}
+
+// lastCancellation returns the last notification since the given position that cancels a request, or
+// nil.
+func lastCancellation(c *client.Conversation, from int) *transcript.Event {
+	var last *transcript.Event
+	for e, m := range transcript.Messages(c.Record.From(from), transcript.Sent) {
+		if m.Method == spec.MethodCancelled {
+			last = e
+		}
+	}
+	return last
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
@@ -205,7 +206,7 @@ func (r race) run(ctx context.Context, t *suite.T, c *client.Conversation, ask r
 		Summary:     r.unanswered,
 		Permitted:   r.Others.String() + " for each request that was not cancelled",
 		Seen:        fmt.Sprintf("no answer to the request with id %s, though all are answered where nothing is cancelled", wire.Excerpt(e.id.Raw(), 40)),
-		At:          transcript.Positions(c.RequestSent(p.from, e.id)),
+		At:          transcript.Positions(cancellationOf(c, p.from, e.id), c.RequestSent(p.from, e.id)),
 	}
 	if r.ClientForbidden {
 		d.Weight = verdict.OnlyNote
@@ -213,6 +214,21 @@ func (r race) run(ctx context.Context, t *suite.T, c *client.Conversation, ask r
 	t.Report(c, d)
 	return c
 }
+
+// cancellationOf returns the first notification since the given position that cancels an id that looks
+// like the given one, or nil.
+func cancellationOf(c *client.Conversation, from int, id wire.ID) *transcript.Event {
+	for e, m := range transcript.Messages(c.Record.From(from), transcript.Sent) {
+		if m.Method == spec.MethodCancelled && looksLike(m.ParamIDAt("/requestId"), id) {
+			return e
+		}
+	}
+	return nil
+}
+
+// looksLike reports whether two ids are equal, if the one is a number and the other its digits as a
+// string, too.
+func looksLike(a, b wire.ID) bool { return strings.Trim(a.Raw(), `"`) == strings.Trim(b.Raw(), `"`) }
 
 // rerunUncancelled runs the race again without its cancellations. It reports whether every request
 // of the rerun gets a response other than an overload error, while the request e of the first run

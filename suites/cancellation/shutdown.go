@@ -52,7 +52,7 @@ func closeAfterCancellations(ctx context.Context, t *suite.T, c *client.Conversa
 			Summary:     "The server does not exit when stdin closes after a cancellation.",
 			Permitted:   "the exit of the process, promptly, as without the cancellation",
 			Seen:        fmt.Sprintf("the process was alive %v later", suite.ExitTime(c, leastExit)),
-			At:          transcript.Positions(c.RequestSent(p.from, p.asked[0].id)),
+			At:          transcript.Positions(cancellationOf(c, p.from, p.asked[0].id), c.RequestSent(p.from, p.asked[0].id)),
 		})
 	}
 }

@@ -75,14 +75,15 @@ func Cases() []suite.Case {
 	}
 }
 
-// reportDeviation reports a deviation with the reply as evidence.
-func reportDeviation(t *suite.T, c *client.Conversation, r *client.Reply, requirement, summary, permitted string) {
+// reportDeviation reports a deviation with the reply as evidence, and with the earlier messages that
+// provoked it.
+func reportDeviation(t *suite.T, c *client.Conversation, r *client.Reply, requirement, summary, permitted string, earlier ...*transcript.Event) {
 	t.Report(c, verdict.Deviation{
 		Requirement: requirement,
 		Summary:     summary,
 		Permitted:   permitted,
 		Seen:        suite.Describe(r),
-		At:          transcript.Positions(r.Sent, r.Event),
+		At:          transcript.Positions(append(earlier, r.Sent, r.Event)...),
 	})
 }
 

@@ -86,9 +86,10 @@ func firstServerRequest(c *client.Conversation) *transcript.Event {
 // repeated.
 func sendDeficientInitialize(ctx context.Context, t *suite.T) {
 	c := t.Open(ctx, client.Options{})
+	var invalid *transcript.Event // the last one that the server refused
 	fresh := func() {
 		c.CloseIdle()
-		c = t.Open(ctx, client.Options{})
+		c, invalid = t.Open(ctx, client.Options{}), nil
 	}
 	for _, missing := range []string{"capabilities", "clientInfo"} {
 		params := c.InitializeParams()
@@ -97,6 +98,7 @@ func sendDeficientInitialize(ctx context.Context, t *suite.T) {
 		r := c.Do(ctx, spec.MethodInitialize, params)
 		if !r.Answered() && suite.IsRefused(c, from) {
 			t.MarkKept(errorsPrepared)
+			invalid = r.Sent
 			continue
 		}
 		if !r.Answered() {
@@ -108,13 +110,13 @@ func sendDeficientInitialize(ctx context.Context, t *suite.T) {
 			continue
 		}
 		t.MarkKept(errorsPrepared)
-		if r.Succeeded() {
+		if invalid = r.Sent; r.Succeeded() {
 			fresh()
 		}
 	}
 	if r := c.Initialize(ctx); r.Answered() {
 		t.MarkKept(errorsPrepared)
 	} else if ctx.Err() == nil {
-		reportDeviation(t, c, r, errorsPrepared, "The server does not answer a valid initialize after an invalid one.", "any answer")
+		reportDeviation(t, c, r, errorsPrepared, "The server does not answer a valid initialize after an invalid one.", "any answer", invalid)
 	}
 }

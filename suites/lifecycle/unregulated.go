@@ -51,7 +51,7 @@ func requestBeforeInitialize(ctx context.Context, t *suite.T, c *client.Conversa
 	}
 	usable := r.Succeeded() && c.Server().ProtocolVersion == string(t.Revision)
 	if usable {
-		list, alive := requestBeforeInitialized(ctx, t, c)
+		list, early, alive := requestBeforeInitialized(ctx, t, c)
 		if !alive {
 			return false
 		}
@@ -68,7 +68,7 @@ func requestBeforeInitialize(ctx context.Context, t *suite.T, c *client.Conversa
 			return false
 		}
 		if list != "" {
-			judgeServedLater(ctx, t, c, list)
+			judgeServedLater(ctx, t, c, list, early)
 		}
 	}
 	t.MarkKept(beforeInitialize)
@@ -77,26 +77,27 @@ func requestBeforeInitialize(ctx context.Context, t *suite.T, c *client.Conversa
 
 // requestBeforeInitialized sends a supported request after the response to initialize and before
 // initialized. The specification neither forbids clients to do so nor obliges the server to serve
-// the request. It returns the method, "" for none, and whether the server is still alive.
-func requestBeforeInitialized(ctx context.Context, t *suite.T, c *client.Conversation) (method string, alive bool) {
+// the request. It returns the method, "" for none, the request as it was sent, and whether the server is
+// still alive.
+func requestBeforeInitialized(ctx context.Context, t *suite.T, c *client.Conversation) (method string, sent *transcript.Event, alive bool) {
 	for _, list := range listMethods {
 		if c.Server().Declares(list.capability) && t.Inventory.Incomplete[list.method] != inventory.NoResult {
 			id := c.NewID()
 			r := c.DoRaw(ctx, id, wire.NewRequest(id, list.method, nil), client.MayIgnore)
 			if hasEndedInstead(ctx, c, r) {
 				reportDeviation(t, c, r, beforeInitialize, "The server exits at a request before initialized.", "an error, a result or silence")
-				return "", false
+				return "", nil, false
 			}
-			return list.method, true
+			return list.method, r.Sent, true
 		}
 	}
-	return "", true
+	return "", nil, true
 }
 
 // judgeServedLater judges whether the server serves a method that was also requested before
-// initialized.
-func judgeServedLater(ctx context.Context, t *suite.T, c *client.Conversation, method string) {
-	t.Expect(c, c.Do(ctx, method, nil)).Keeps(serves, "The server refuses a list that was also requested before initialized.", suite.BeResult(), verdict.AtMostWarning)
+// initialized, in the request early.
+func judgeServedLater(ctx context.Context, t *suite.T, c *client.Conversation, method string, early *transcript.Event) {
+	t.Expect(c, c.Do(ctx, method, nil), early).Keeps(serves, "The server refuses a list that was also requested before initialized.", suite.BeResult(), verdict.AtMostWarning)
 }
 
 // requestShutdown sends a request that ends the session in other protocols.
