@@ -119,15 +119,25 @@ func (a *app) logout(f *remoteFlags, store login.Store, l *login.Login) error {
 		return err
 	}
 	a.addSecrets(l)
-	ended := "The token stays valid until it expires, because the authorization server did not end it."
-	if l.Revoke(a.ctx, access.Client) {
-		ended = "The authorization server has revoked its tokens."
-	}
+	ended := describeRevocation(l.Revoke(a.ctx, access.Client))
 	if err := store.Delete(l); err != nil {
 		return harnessError{fmt.Errorf("deleting the login: %w", err)}
 	}
 	fmt.Fprintf(a.Out, "Logged out of %s%s. %s\n", a.redactAndEscape(l.Server), asUser(l), ended)
 	return nil
+}
+
+// describeRevocation returns a sentence that says which tokens of a login were revoked.
+func describeRevocation(access, refresh bool) string {
+	switch {
+	case access && refresh:
+		return "The authorization server has revoked its tokens."
+	case access:
+		return "The authorization server has revoked the access token, but not the refresh token, which may stay valid."
+	case refresh:
+		return "The access token may stay valid until it expires, because the authorization server did not revoke it."
+	}
+	return "The authorization server has revoked neither token: the access token stays valid until it expires, and the refresh token may stay valid longer."
 }
 
 func (a *app) whoamiCommand() *cobra.Command {

@@ -38,6 +38,7 @@ type world struct {
 	authorized   url.Values        // the last authorization request
 	demanded     string            // the scope without which a token is refused
 	revoked      []url.Values      // the revocations
+	unrevoked    string            // the token whose revocation is refused; "" for none
 }
 
 const secret = "the-secret-of-the-client"
@@ -106,6 +107,9 @@ func (w *world) serve(t *testing.T) (*http.Client, *url.URL) {
 		case r.URL.Path == "/revoke":
 			_ = r.ParseForm()
 			w.revoked = append(w.revoked, r.PostForm)
+			if w.unrevoked != "" && r.PostForm.Get("token") == w.unrevoked {
+				write(out, http.StatusBadRequest, map[string]any{"error": "unsupported_token_type"})
+			}
 		case r.URL.Path == "/authorize" && w.lets:
 			w.authorized = r.URL.Query()
 			w.respond(out, r, s.URL)

@@ -113,20 +113,19 @@ func (r *renewer) reloadStoredToken() *oauth2.Token {
 	return nil
 }
 
-// Revoke asks the authorization server to revoke the tokens of the login (RFC 7009). It reports
-// whether the refresh token or, if there is none, the access token was revoked. A server that
+// Revoke asks the authorization server to revoke the tokens of the login (RFC 7009), and reports
+// which of them it revoked. refresh is also true if the login has no refresh token. A server that
 // verifies access tokens itself accepts a revoked one until it expires.
-func (l *Login) Revoke(ctx context.Context, client *http.Client) bool {
+func (l *Login) Revoke(ctx context.Context, client *http.Client) (access, refresh bool) {
 	if l.RevocationURL == "" {
-		return false
+		return false, l.Token.RefreshToken == ""
 	}
-	done := l.revoke(ctx, client, l.Token.AccessToken, "access_token")
-	if l.Token.RefreshToken != "" {
-		return l.revoke(ctx, client, l.Token.RefreshToken, "refresh_token")
-	}
-	return done
+	access = l.revoke(ctx, client, l.Token.AccessToken, "access_token")
+	refresh = l.Token.RefreshToken == "" || l.revoke(ctx, client, l.Token.RefreshToken, "refresh_token")
+	return access, refresh
 }
 
+// revoke asks the authorization server to revoke one token, and reports whether it did so.
 func (l *Login) revoke(ctx context.Context, client *http.Client, token, kind string) bool {
 	form := url.Values{"token": {token}, "token_type_hint": {kind}}
 	if l.InBody {

@@ -114,13 +114,24 @@ func TestRefusedRenewals(t *testing.T) {
 func TestRevoke(t *testing.T) {
 	w := interactive()
 	l, _, client := expired(t, w)
-	if !l.Revoke(t.Context(), client) || len(w.revoked) != 2 || w.revoked[0].Get("token") != "granted" || w.revoked[1].Get("token") != "again" || w.revoked[1].Get("client_id") != "mine" {
+	check := func(name string, wantAccess, wantRefresh bool) {
+		t.Helper()
+		if access, refresh := l.Revoke(t.Context(), client); access != wantAccess || refresh != wantRefresh {
+			t.Errorf("%s: revoked the access token %t, the refresh token %t", name, access, refresh)
+		}
+	}
+	check("both", true, true)
+	if len(w.revoked) != 2 || w.revoked[0].Get("token") != "granted" || w.revoked[1].Get("token") != "again" || w.revoked[1].Get("client_id") != "mine" {
 		t.Errorf("revoked %v", w.revoked)
 	}
+	w.unrevoked = "granted"
+	check("an access token that can't be revoked", false, true)
+	w.unrevoked = "again"
+	check("a refresh token that can't be revoked", true, false)
 	l.RevocationURL = ""
-	if l.Revoke(t.Context(), client) {
-		t.Error("revoked without an endpoint")
-	}
+	check("no endpoint", false, false)
+	l.Token.RefreshToken = ""
+	check("no endpoint and no refresh token", false, true)
 }
 
 func TestStore(t *testing.T) {
