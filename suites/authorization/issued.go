@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/mcp-conform/mcp-conform/internal/issuer"
+	"github.com/mcp-conform/mcp-conform/internal/oauth"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
@@ -43,9 +44,11 @@ func useIssuedTokens(ctx context.Context, t *suite.T) {
 	}
 	p := openProtectedProber(ctx, t)
 	resource, scope := p.resourceAndScope(ctx)
-	if valid := p.sendOpening(ctx, "with a valid token", p.issuedHeader(issuer.Valid, resource, scope)); !valid.IsServed() {
+	validHeader := p.issuedHeader(issuer.Valid, resource, scope)
+	if valid := p.sendOpening(ctx, "with a valid token", validHeader); !valid.IsServed() {
 		t.GiveUp("the server does not accept a valid token of the authorization server, so it may not trust it: " + valid.Describe())
 	}
+	unavailable := describeUnavailable(validHeader)
 	served := map[string]bool{} // by requirement
 	for _, w := range issuedTokens {
 		if w.weight == verdict.AtMostWarning && served[w.requirement] {
@@ -53,13 +56,25 @@ func useIssuedTokens(ctx context.Context, t *suite.T) {
 		}
 		token := p.issuedHeader(w.kind, resource, scope)
 		if token == nil {
+			t.MarkNotObserved(p.inRevision(w.requirement), unavailable)
 			continue
 		}
 		a := p.sendOpening(ctx, w.how, token)
 		served[w.requirement] = served[w.requirement] || a.IsServed()
 		p.judgeIssued(ctx, w, a)
 	}
-	p.judgeNoScope(ctx, resource)
+	p.judgeNoScope(ctx, resource, unavailable)
+}
+
+// describeUnavailable returns the reason why there is no wrong token of a kind. valid is the
+// Authorization header with a valid token: if that is opaque, a wrong token is, too, and does not
+// show whether the authorization server has issued the kind that was requested.
+func describeUnavailable(valid []string) string {
+	const advice = "; see --auth-server"
+	if _, isJWT := oauth.ParseClaims(oauth.BearerToken(strings.Join(valid, ""))); !isJWT {
+		return "the tokens of the authorization server are opaque, so mcp-conform can't tell which of them are wrong" + advice
+	}
+	return "mcp-conform can't get such a token from the authorization server" + advice
 }
 
 // issuedHeader returns the Authorization header with a token of a kind; nil if the authorization
@@ -89,12 +104,18 @@ func (p *prober) resourceAndScope(ctx context.Context) (resource, scope string) 
 	return resource, scope
 }
 
-// judgeIssued judges the answer to a token that must be refused. In 2025-03-26 only the best
-// practices demand that the audience is checked.
-func (p *prober) judgeIssued(ctx context.Context, w issuedToken, a *suite.OutsideResponse) {
-	if w.requirement == audience && !p.t.Revision.AtLeast(spec.V20250618) {
-		w.requirement = passthrough
+// inRevision returns the requirement, or the one in its place in the revision of the run: in
+// 2025-03-26 only the best practices demand that the audience is checked.
+func (p *prober) inRevision(requirement string) string {
+	if requirement == audience && !p.t.Revision.AtLeast(spec.V20250618) {
+		return passthrough
 	}
+	return requirement
+}
+
+// judgeIssued judges the answer to a token that must be refused.
+func (p *prober) judgeIssued(ctx context.Context, w issuedToken, a *suite.OutsideResponse) {
+	w.requirement = p.inRevision(w.requirement)
 	v := verdict.Deviation{Requirement: w.requirement, Permitted: "401 Unauthorized"}
 	switch {
 	case a.Status == http.StatusUnauthorized:
@@ -116,11 +137,13 @@ func (p *prober) judgeIssued(ctx context.Context, w issuedToken, a *suite.Outsid
 }
 
 // judgeNoScope sends a token without scope, and judges the answer. A server may require no scope
-// for the first request.
-func (p *prober) judgeNoScope(ctx context.Context, resource string) {
+// for the first request. unavailable is the reason if there is no such token.
+func (p *prober) judgeNoScope(ctx context.Context, resource, unavailable string) {
 	token := p.issuedHeader(issuer.NoScope, resource, "")
 	if token == nil {
-		p.t.MarkNotObserved(scopeStatus, "the authorization server issues no token without scope")
+		for _, requirement := range []string{scopeStatus, scopeChallenge, scopeNamed, scopeMetadata, scopeSteady, scopeAtOnce} {
+			p.t.MarkNotObserved(requirement, unavailable)
+		}
 		return
 	}
 	a := p.sendOpening(ctx, "with a token without scope", token)
