@@ -18,6 +18,7 @@ var weaknesses = map[int]string{
 	345:      "Insufficient Verification of Data Authenticity",
 	346:      "Origin Validation Error",
 	347:      "Improper Verification of Cryptographic Signature",
+	352:      "Cross-Site Request Forgery",
 	384:      "Session Fixation",
 	436:      "Interpretation Conflict",
 	441:      "Unintended Proxy or Intermediary ('Confused Deputy')",

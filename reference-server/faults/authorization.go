@@ -272,6 +272,10 @@ func protectedSessionFaults() []*Fault {
 		newFault("authorization.no-token.401-on-delete/any", "a session can be ended with any token", alsoAccept(func(r *http.Request) bool { return r.Method == http.MethodDelete && bearerToken(r) != "" })),
 		newFault("authorization.no-token.401-on-delete/ends", "a session can be ended without a token", alsoAccept(func(r *http.Request) bool { return r.Method == http.MethodDelete })),
 		newFault("authorization.token.query-not-used/accepted", "a token in the query is accepted", alsoAccept(func(r *http.Request) bool { return r.URL.Query().Get("access_token") == Token })),
+		newFault("authorization.token.cookie-not-used/accepted", "a token in a cookie is accepted", alsoAccept(func(r *http.Request) bool {
+			cookie, err := r.Cookie("access_token")
+			return err == nil && cookie.Value == Token
+		})),
 		newFault("authorization.token.bearer-header-accepted/case", "the name of the scheme is case-sensitive: only Bearer is accepted", &refserver.Seams{Protection: refserver.ProtectionSeams{
 			Accept: func(r *http.Request, valid bool) bool {
 				return valid && strings.HasPrefix(r.Header.Get("Authorization"), "Bearer ")

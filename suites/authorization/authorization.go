@@ -30,6 +30,7 @@ const (
 	scopeAtOnce     = "authorization.insufficient-scope.all-at-once"
 	scopeMetadata   = "authorization.insufficient-scope.resource-metadata"
 	queryUnused     = "authorization.token.query-not-used"
+	cookieUnused    = "authorization.token.cookie-not-used"
 	checkedFirst    = "authorization.token.checked-before-processing"
 	malformed       = "authorization.malformed-request.400"
 	hasChallenge    = "authorization.www-authenticate.present"
@@ -136,7 +137,7 @@ func Cases() []suite.Case {
 		{
 			ID:           "authorization.session-requests",
 			Title:        "Opens a session with the token, and sends requests of the session without it",
-			Requirements: []string{everyRequest, noTokenDelete, queryUnused, bearerAccepted, checkedFirst},
+			Requirements: []string{everyRequest, noTokenDelete, queryUnused, cookieUnused, bearerAccepted, checkedFirst},
 			Run:          useSessionWithoutToken,
 		},
 	}

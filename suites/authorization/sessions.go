@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
@@ -33,9 +34,12 @@ func useSessionWithoutToken(ctx context.Context, t *suite.T) {
 	}
 	p.judgeLowerCase(ctx, header, p.post(ctx, "with the scheme in lower case", []string{"bearer " + token}, newRequest(), ""))
 	if !p.judgeEveryRequest(ctx, header, newRequest) {
-		t.MarkNotObserved(queryUnused, "the server serves the same request without a token, too")
+		for _, requirement := range []string{queryUnused, cookieUnused} {
+			t.MarkNotObserved(requirement, "the server serves the same request without a token, too")
+		}
 	} else {
 		p.judgeQuery(ctx, p.post(ctx, "with the token in the query only", nil, newRequest(), "access_token="+url.QueryEscape(token)))
+		p.judgeCookies(ctx, token, newRequest())
 	}
 	p.judgeDelete(ctx, header, newRequest)
 }
@@ -152,13 +156,40 @@ func (p *prober) listen(ctx context.Context, w wrongToken) *suite.OutsideRespons
 // judgeQuery judges the response to a request that has the token in the query. The server is known
 // to refuse the same request without a token.
 func (p *prober) judgeQuery(ctx context.Context, a *suite.OutsideResponse) {
+	p.reportServedOrMarkKept(ctx, a, verdict.Deviation{
+		Requirement: queryUnused, Summary: "The server accepts a token in the query.", Permitted: "401 Unauthorized: the token belongs in the Authorization header",
+	})
+}
+
+// cookieNames are the names of cookies in which servers often keep a token.
+var cookieNames = []string{"access_token", "accessToken", "token", "auth_token", "authToken", "jwt", "bearer", "mcp_token"}
+
+// judgeCookies sends a request that has the token only in cookies, and judges the response. Without
+// a token, the server refuses this request.
+func (p *prober) judgeCookies(ctx context.Context, token string, body []byte) {
+	h := p.Headers(http.MethodPost, body, nil)
+	cookies := []string{"Authorization=Bearer%20" + token}
+	if given := h.Get("Cookie"); given != "" {
+		cookies = append([]string{given}, cookies...)
+	}
+	for _, name := range cookieNames {
+		cookies = append(cookies, name+"="+token)
+	}
+	h.Set("Cookie", strings.Join(cookies, "; "))
+	a := p.Send(ctx, "POST with the token in cookies only", http.MethodPost, p.URL, h, body)
+	p.reportServedOrMarkKept(ctx, a, verdict.Deviation{
+		Requirement: cookieUnused, Summary: "The server accepts a token in a cookie.", Permitted: "401 Unauthorized: the token belongs in the Authorization header",
+	})
+}
+
+// reportServedOrMarkKept reports v if the request was served, and otherwise that the server keeps
+// the requirement of v.
+func (p *prober) reportServedOrMarkKept(ctx context.Context, a *suite.OutsideResponse, v verdict.Deviation) {
 	if !a.IsServed() {
-		p.t.MarkKept(queryUnused)
+		p.t.MarkKept(v.Requirement)
 		return
 	}
-	p.reportServed(ctx, verdict.Deviation{
-		Requirement: queryUnused, Summary: "The server accepts a token in the query.", Permitted: "401 Unauthorized: the token belongs in the Authorization header",
-	}, a)
+	p.reportServed(ctx, v, a)
 }
 
 func (p *prober) judgeLowerCase(ctx context.Context, header string, a *suite.OutsideResponse) {
