@@ -117,7 +117,7 @@ var tables = map[string][]func() []*Fault{
 	},
 	"authorization": {refusalFaults, wrongTokenFaults, resourceMetadataFaults, serverMetadataFaults, protectedSessionFaults, issuedTokenFaults, upstreamFaults, legalProtection},
 	"security":      {foreignSessionFaults, metadataURLFaults, legalUsers},
-	"sse":           {sseFaults, sseCrossingFaults, sseLeakFaults, sseBodyFaults, legalSSE},
+	"sse":           {sseFaults, sseCrossingFaults, sseLeakFaults, sseBodyFaults, sseProtectionFaults, legalSSE},
 }
 
 // All returns every fault and legal variation, ordered by area. Callers must not

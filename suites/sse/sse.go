@@ -26,6 +26,7 @@ func Cases() []suite.Case {
 		originCase(),
 		bodyCase(),
 		boundCase(),
+		authenticationCase(),
 	}
 }
 
@@ -92,16 +93,25 @@ func streamTarget(w *suite.Web) string {
 // announcedEndpoint returns the endpoint that a stream announces, "" if there is none or it is on
 // another host.
 func announcedEndpoint(ctx context.Context, w *suite.Web, s *suite.Stream) string {
-	var data string
-	s.WaitUntil(ctx, answerTime, func(x *transcript.Exchange) bool {
-		for _, e := range x.Body {
-			if ev := e.StreamEvent(); ev != nil && ev.Type == "endpoint" && ev.IsComplete() {
-				data = string(ev.Data)
-			}
+	return endpointOn(w, s.WaitUntil(ctx, answerTime, func(x *transcript.Exchange) bool { return endpointData(x) != "" }))
+}
+
+// endpointOn is like announcedEndpoint, but does not wait. x is the exchange of the stream, or nil.
+func endpointOn(w *suite.Web, x *transcript.Exchange) string {
+	if x == nil {
+		return ""
+	}
+	return w.ResolveOnHost(streamTarget(w), endpointData(x))
+}
+
+// endpointData returns the data of the last endpoint event of a stream, or "".
+func endpointData(x *transcript.Exchange) (data string) {
+	for _, e := range x.Body {
+		if ev := e.StreamEvent(); ev != nil && ev.Type == "endpoint" && ev.IsComplete() {
+			data = string(ev.Data)
 		}
-		return data != ""
-	})
-	return w.ResolveOnHost(streamTarget(w), data)
+	}
+	return data
 }
 
 func sideBySideCase() suite.Case {
