@@ -119,7 +119,8 @@ func (a *app) logout(f *remoteFlags, store login.Store, l *login.Login) error {
 		return err
 	}
 	a.addSecrets(l)
-	ended := describeRevocation(l.Revoke(a.ctx, access.Client))
+	accessEnded, refreshEnded := l.Revoke(a.ctx, access.Client)
+	ended := describeRevocation(accessEnded, refreshEnded, l.Token.RefreshToken != "")
 	if err := store.Delete(l); err != nil {
 		return harnessError{fmt.Errorf("deleting the login: %w", err)}
 	}
@@ -127,15 +128,18 @@ func (a *app) logout(f *remoteFlags, store login.Store, l *login.Login) error {
 	return nil
 }
 
-// describeRevocation returns a sentence that says which tokens of a login were revoked.
-func describeRevocation(access, refresh bool) string {
+// describeRevocation returns a sentence that says which tokens of a login were revoked. renewable
+// reports whether the login has a refresh token.
+func describeRevocation(access, refresh, renewable bool) string {
 	switch {
 	case access && refresh:
 		return "The authorization server has revoked its tokens."
+	case !renewable:
+		return "The token stays valid until it expires, because the authorization server did not revoke it."
+	case refresh:
+		return "The authorization server has revoked the refresh token, but not the access token, which may stay valid until it expires."
 	case access:
 		return "The authorization server has revoked the access token, but not the refresh token, which may stay valid."
-	case refresh:
-		return "The access token may stay valid until it expires, because the authorization server did not revoke it."
 	}
 	return "The authorization server has revoked neither token: the access token stays valid until it expires, and the refresh token may stay valid longer."
 }
