@@ -186,7 +186,7 @@ func TestNotices(t *testing.T) {
 func TestRunDiscountsAreTested(t *testing.T) {
 	tests := map[string]func(*testing.T){
 		"session-ended": TestDiscountsOfClaims, "held-up": TestDiscountsOfClaims, "changed-list": TestListChangedMeanwhile, "start-unclear": TestDiscountsOfClaims, "cut-response": TestCutResponse,
-		"flood": TestDiscountsOfClaims, "gateway": TestDiscountsOfClaims, "busy": TestDiscountsOfClaims, "broken-connection": TestDiscountsOfClaims, "second-copy": TestDiscountsOfClaims,
+		"flood": TestDiscountsOfClaims, "refused-token": TestRefusedToken, "gateway": TestDiscountsOfClaims, "busy": TestDiscountsOfClaims, "broken-connection": TestDiscountsOfClaims, "second-copy": TestDiscountsOfClaims,
 		"mixed-responses": TestMixedResponses, "outage": TestOutage, "disturbed-case": TestDisturbedCases, "explained-exit": TestExits,
 		"cut-off-method": TestCutoffs, "same-error": TestSameError, "refused-calls": TestRefusedCalls, "overdue": TestOverdue, "crash": TestCrashNotice,
 	}

@@ -71,6 +71,7 @@ func (r *Run) runRows() []runRow {
 		{Discount{"changed-list", "over HTTP: another conversation may have changed the list; in a search, the client had no subscription that would have announced the change; in a run, a tool was called meanwhile, and no retry reproduced the deviation"}, &unannouncedChange{}},
 		{Discount{"flood", "the server sent more than the client reads, so the client may have missed a response"}, r.flood},
 		{Discount{"gateway", "something in front of the server responded"}, &gateway{}},
+		{Discount{"refused-token", "the server refused a token with status 401 that it accepted later. If it did so for an equal request, that is judged instead; otherwise the deviation counts only if every retry repeats it"}, &refusedToken{}},
 		{Discount{"mixed-responses", "clients also receive responses meant for other clients, so it is unknown whose response this is; a notice says so"}, &r.mixing},
 		{Discount{"busy", "the error may mean that the server was busy; the deviation counts only if every retry repeats it"}, busyError{}},
 		{Discount{"broken-connection", "a connection broke, and it is unknown at which end; the deviation counts only if every retry repeats it"}, brokenConnection{}},

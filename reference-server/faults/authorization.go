@@ -276,6 +276,12 @@ func protectedSessionFaults() []*Fault {
 			cookie, err := r.Cookie("access_token")
 			return err == nil && cookie.Value == Token
 		})),
+		newFaultWithState("authorization.token.bearer-header-accepted/sometimes", "every third ping gets 401, although its token is valid", func() *refserver.Seams {
+			var n atomic.Int64
+			return &refserver.Seams{Protection: refserver.ProtectionSeams{Accept: func(r *http.Request, valid bool) bool {
+				return valid && !(bodyContains(r, `"ping"`) && n.Add(1)%3 == 0)
+			}}}
+		}),
 		newFault("authorization.token.bearer-header-accepted/case", "the name of the scheme is case-sensitive: only Bearer is accepted", &refserver.Seams{Protection: refserver.ProtectionSeams{
 			Accept: func(r *http.Request, valid bool) bool {
 				return valid && strings.HasPrefix(r.Header.Get("Authorization"), "Bearer ")

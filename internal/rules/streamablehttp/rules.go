@@ -23,6 +23,7 @@ func Rules() []rules.Rule {
 		shutdownRules(),
 		accountRules(),
 		headerRules(),
+		tokenRules(),
 		statelessRules(),
 	)
 }
