@@ -181,7 +181,7 @@ func (p *Pacer) noteRefused(r refusal, passed time.Time, attempts int) bool {
 	p.closed, p.isOpen, p.ready = now, false, now.Add(wait)
 	p.tally.waits++
 	if p.Say != nil && wait >= longWait {
-		p.Say("waiting as long as the server's rate limit demands")
+		p.Say("waiting " + describeSeconds(wait) + ", as the server's rate limit demands (" + r.String() + ")")
 		p.hasSaid = true
 	}
 	return true

@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -144,15 +145,20 @@ func TestPacerGivesUp(t *testing.T) {
 		limit  limit
 		within time.Duration
 		notice string
+		said   string // while it waited; "" for nothing
 	}{
-		{"without a time", always(0), 10 * time.Second, "the server limits requests (429, Retry-After: y): mcp-conform waited 5 times, 7.8 s in all, which did not help, and stopped waiting"},
-		{"half a minute", always(30 * time.Second), 65 * time.Second, "mcp-conform waited 2 times, 60 s in all, which did not help"},
-		{"an hour", always(time.Hour), time.Second, "mcp-conform waits at most 60 s, and sent no refused request again"},
+		{"without a time", always(0), 10 * time.Second, "the server limits requests (429, Retry-After: y): mcp-conform waited 5 times, 7.8 s in all, which did not help, and stopped waiting", "waiting 4 s, as the server's rate limit demands (429, Retry-After: y)"},
+		{"half a minute", always(30 * time.Second), 65 * time.Second, "mcp-conform waited 2 times, 60 s in all, which did not help", "waiting 30 s, as the server's rate limit demands (429, Retry-After: y)"},
+		{"an hour", always(time.Hour), time.Second, "mcp-conform waits at most 60 s, and sent no refused request again", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p := NewPacer()
+				p, said := NewPacer(), ""
+				p.Say = func(text string) { said = cmp.Or(said, text) }
 				served, _, took := run(t, p, c.limit, 200, 8)
+				if said != c.said {
+					t.Errorf("it said %q", said)
+				}
 				if served != 0 || took > c.within {
 					t.Errorf("%d were served; it took %v", served, took)
 				}
