@@ -114,6 +114,7 @@ func refusalFaults() []*Fault {
 			f.Status = http.StatusFound
 			f.Header.Set("Location", "/login")
 		})),
+		newFault("authorization.no-token.401/slash", "no token is needed at the path with a slash at its end", alsoAccept(func(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "/") })),
 		newFault("authorization.no-token.401-on-get/stream", "a GET without a token opens the event stream", &refserver.Seams{
 			HTTP: func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 				if r.Method == http.MethodGet && r.Header.Get("Authorization") == "" {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/mcp-conform/mcp-conform/internal/issuer"
 	"github.com/mcp-conform/mcp-conform/internal/oauth"
@@ -37,6 +38,52 @@ func sendWithoutToken(ctx context.Context, t *suite.T) {
 	if p.judgeHasChallenge(ctx, first) {
 		p.judgeChallenge(ctx, first)
 	}
+	if p.inner == nil {
+		p.judgePathVariants(ctx)
+	}
+}
+
+// judgePathVariants sends the first request without a token to other spellings of the server's path.
+// A server may route them to the same endpoint, but check tokens only for one spelling. A deviation
+// is at most a warning, because another spelling may be another resource.
+func (p *prober) judgePathVariants(ctx context.Context) {
+	for _, u := range pathVariants(p.URL) {
+		there := *p.OutsideClient
+		there.URL = u
+		a := there.SendOpening(ctx, "without a token to the path "+u.EscapedPath(), nil)
+		if a.IsServed() && a.CarriesResult() {
+			p.reportServed(ctx, verdict.Deviation{
+				Requirement: noToken, Summary: "The server needs no token at another spelling of its path.",
+				Permitted: "401 Unauthorized, or another refusal, such as 404", Weight: verdict.AtMostWarning,
+			}, a)
+			return
+		}
+	}
+}
+
+// pathVariants returns other spellings of the path of u that a server may route to the same
+// endpoint: with or without a slash at the end, with two slashes at the beginning, in upper case, and
+// with its last character encoded. It returns nil for the root.
+func pathVariants(u *url.URL) []*url.URL {
+	path := strings.TrimSuffix(u.Path, "/")
+	if path == "" || u.RawPath != "" {
+		return nil
+	}
+	var out []*url.URL
+	add := func(path, escaped string) {
+		v := *u
+		if v.Path, v.RawPath = path, escaped; path != u.Path || escaped != "" {
+			out = append(out, &v)
+		}
+	}
+	add(path+"/", "")
+	add(path, "")
+	add("/"+path, "")
+	add(strings.ToUpper(path), "")
+	if last := len(path) - 1; path[last] < utf8.RuneSelf {
+		add(path, fmt.Sprintf("%s%%%02X", path[:last], path[last]))
+	}
+	return out
 }
 
 // judgeHasChallenge judges whether a refusal has a challenge, and reports whether it has one.
