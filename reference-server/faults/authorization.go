@@ -186,6 +186,14 @@ func wrongTokenFaults() []*Fault {
 			return strings.HasPrefix(bearerToken(r), Token[:strings.LastIndexByte(Token, '.')])
 		})),
 		newFault("authorization.token.garbage-401/500", "a wrong token gets 500", wrong(func(f *refserver.Refusal) { f.Status = http.StatusInternalServerError })),
+		newFault("authorization.token.garbage-401/cut", "a JWT without its signature gets 500", editRefusals(func(r *http.Request, f *refserver.Refusal) {
+			if strings.Count(bearerToken(r), ".") == 1 {
+				f.Status = http.StatusInternalServerError
+			}
+		})),
+		newFault("authorization.token.garbage-401/half", "the first half of a token suffices", alsoAccept(func(r *http.Request) bool {
+			return len(bearerToken(r)) >= len(Token)/2 && len(bearerToken(r)) < len(Token) && strings.HasPrefix(Token, bearerToken(r))
+		})),
 		newFault("authorization.token.garbage-401/403", "a wrong token gets 403", wrong(func(f *refserver.Refusal) { f.Status = http.StatusForbidden })),
 		newFault("authorization.token.other-issuer-refused/any", "a signed token of any issuer is accepted", alsoAccept(func(r *http.Request) bool {
 			return strings.Count(bearerToken(r), ".") == 2 && !strings.HasSuffix(bearerToken(r), ".")

@@ -254,6 +254,7 @@ func (p *prober) wrongTokens(ctx context.Context) []wrongToken {
 		{"with a JWT that has no signature (alg none)", garbage, []string{"Bearer " + issuer.JWT("none", claimed, nil)}},
 		{"with a JWT that has no signature (alg None)", garbage, []string{"Bearer " + issuer.JWT("None", claimed, nil)}},
 		{"with a JWT in the name of the server's issuer that mcp-conform has signed", garbage, []string{"Bearer " + issuer.JWT("HS256", claimed, key)}},
+		{"with a JWT that is cut off before its signature", garbage, []string{"Bearer " + unsigned(issuer.JWT("HS256", claimed, key))}},
 		{"with a JWT of another issuer", otherIssuer, []string{"Bearer " + issuer.JWT("HS256", claims, key)}},
 	}
 	if given, token := p.Authorization(); len(token) > 8 {
@@ -262,6 +263,7 @@ func (p *prober) wrongTokens(ctx context.Context) []wrongToken {
 		if given[at:at+1] == changed {
 			changed = "B"
 		}
+		out = append(out, wrongToken{"with the first half of the given token", garbage, []string{given[:len(given)-len(token)/2]}})
 		out = append(out, wrongToken{"with the given token and one character changed", garbage, []string{given[:at] + changed + given[at+1:]}})
 		if parts := strings.Split(given, "."); len(parts) == 3 && len(parts[2]) > 8 {
 			forged := strings.Repeat("A", len(parts[2])-2) + "-_"
@@ -270,6 +272,9 @@ func (p *prober) wrongTokens(ctx context.Context) []wrongToken {
 	}
 	return out
 }
+
+// unsigned returns the first two parts of a JWT.
+func unsigned(jwt string) string { return jwt[:strings.LastIndexByte(jwt, '.')] }
 
 func sendWrongTokens(ctx context.Context, t *suite.T) {
 	p := openProtectedProber(ctx, t)
