@@ -21,6 +21,9 @@ type Verification struct {
 	// Unsigned also accepts tokens with alg none. PublicSecret also accepts tokens with an HMAC
 	// whose secret is the public key.
 	Unsigned, PublicSecret bool
+	// AnyList accepts every audience that is a list of several. Prefix accepts an audience that
+	// begins with the resource.
+	AnyList, Prefix bool
 }
 
 var (
@@ -84,7 +87,7 @@ func (v *Verification) verify(ctx context.Context, keys *keySet, token, resource
 	now := time.Now()
 	switch {
 	case v.Issuer && standard.Issuer != keys.issuer,
-		v.Audience && !standard.Audience.Contains(resource),
+		v.Audience && !v.acceptsAudience(standard.Audience, resource),
 		v.Expiry && (standard.Expiry == nil || now.After(standard.Expiry.Time())),
 		v.NotBefore && standard.NotBefore != nil && now.Before(standard.NotBefore.Time()):
 		return "", errInvalid
@@ -92,6 +95,11 @@ func (v *Verification) verify(ctx context.Context, keys *keySet, token, resource
 		return "", errScope
 	}
 	return standard.Subject, nil
+}
+
+// acceptsAudience reports whether a token with the audience may be used for the resource.
+func (v *Verification) acceptsAudience(audience jwt.Audience, resource string) bool {
+	return audience.Contains(resource) || v.AnyList && len(audience) > 1 || v.Prefix && len(audience) > 0 && strings.HasPrefix(audience[0], resource)
 }
 
 // decodeClaims decodes the claims of a token into each value of into, and reports whether the

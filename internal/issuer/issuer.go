@@ -249,6 +249,8 @@ const (
 	Expired       Kind = "expired"
 	NotYetValid   Kind = "not-yet-valid"
 	OtherResource Kind = "other-resource" // its audience is another server
+	OtherServers  Kind = "other-servers"  // its audience is a list of other servers
+	LongerPath    Kind = "longer-path"    // its audience begins with the resource
 	NoResource    Kind = "no-resource"    // it has no audience
 	UnknownKey    Kind = "unknown-key"    // signed by a key with an unknown id
 	OtherKey      Kind = "other-key"      // signed by an unknown key, with the id of the published one
@@ -294,6 +296,10 @@ func (i *Issuer) issueToken(kind Kind, client, resource, scope string) string {
 		claims["nbf"], claims["exp"] = now.Add(lifetime).Unix(), now.Add(2*lifetime).Unix()
 	case OtherResource:
 		claims["aud"] = otherResource
+	case OtherServers:
+		claims["aud"] = []string{otherResource, "https://another-server.invalid/mcp"}
+	case LongerPath:
+		claims["aud"] = resource + "-of-another-server"
 	case NoResource:
 		delete(claims, "aud")
 	case UnknownKey:

@@ -36,7 +36,7 @@ func decode(t *testing.T, r *http.Response, err error) (status int, body map[str
 func TestIntrospection(t *testing.T) {
 	i := started(t)
 	got := map[Kind]bool{}
-	for _, kind := range []Kind{Valid, Expired, NotYetValid, OtherResource, NoResource, UnknownKey, OtherKey, Unsigned, PublicSecret, OtherIssuer, NoScope, OtherUser} {
+	for _, kind := range []Kind{Valid, Expired, NotYetValid, OtherResource, OtherServers, LongerPath, NoResource, UnknownKey, OtherKey, Unsigned, PublicSecret, OtherIssuer, NoScope, OtherUser} {
 		r, err := http.PostForm(i.URL+"/introspect", url.Values{"token": {i.Token(kind, "https://x.example/mcp", "mcp")}}) //nolint:noctx // a test
 		_, body := decode(t, r, err)
 		got[kind] = body["active"] == true
@@ -45,7 +45,7 @@ func TestIntrospection(t *testing.T) {
 		}
 	}
 	want := map[Kind]bool{
-		Valid: true, OtherResource: true, NoResource: true, NoScope: true, OtherUser: true, // introspection does not check audience, scope or user
+		Valid: true, OtherResource: true, OtherServers: true, LongerPath: true, NoResource: true, NoScope: true, OtherUser: true, // introspection does not check audience, scope or user
 		Expired: false, NotYetValid: false, UnknownKey: false, OtherKey: false, Unsigned: false, PublicSecret: false, OtherIssuer: false,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -317,6 +317,8 @@ func issuedTokenFaults() []*Fault {
 	return []*Fault{
 		without("token.expired-401/served", "expired tokens are accepted", func(v *refserver.Verification) { v.Expiry = false }),
 		without("token.audience-checked/other", "tokens for another resource are accepted", func(v *refserver.Verification) { v.Audience = false }),
+		without("token.audience-checked/list", "an audience that is a list is not checked", func(v *refserver.Verification) { v.AnyList = true }),
+		without("token.audience-checked/prefix", "only the beginning of the audience is compared", func(v *refserver.Verification) { v.Prefix = true }),
 		without("token.other-issuer-refused/named", "the issuer in a token is not checked", func(v *refserver.Verification) { v.Issuer = false }),
 		without("token.garbage-401/unverified", "the signature of a token is not verified", func(v *refserver.Verification) { v.Signature = false }),
 		without("token.garbage-401/alg-none", "tokens with alg none are accepted", func(v *refserver.Verification) { v.Unsigned = true }),

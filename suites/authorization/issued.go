@@ -27,6 +27,8 @@ var issuedTokens = []issuedToken{
 	{issuer.Expired, "with an expired token", expired, "The server accepts an expired token.", verdict.Full},
 	{issuer.NotYetValid, "with a token that is not valid yet", garbage, "The server accepts a token before it is valid.", verdict.AtMostWarning},
 	{issuer.OtherResource, "with a token for another server", audience, "The server accepts a token that was issued for another server.", verdict.Full},
+	{issuer.OtherServers, "with a token for two other servers", audience, "The server accepts a token that was issued for another server.", verdict.Full},
+	{issuer.LongerPath, "with a token for a server whose URL begins with that of this one", audience, "The server accepts a token that was issued for another server.", verdict.Full},
 	{issuer.NoResource, "with a token that is for no server in particular", audience, "The server accepts a token that was not issued for it.", verdict.AtMostWarning},
 	{issuer.UnknownKey, "with a token signed by a key that the issuer does not publish", garbage, "The server accepts a token with a wrong signature.", verdict.Full},
 	{issuer.OtherKey, "with a token signed by another key under the id of the issuer's key", garbage, "The server accepts a token with a wrong signature.", verdict.Full},
