@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -429,6 +430,15 @@ func legalProtection() []*Fault {
 			d.Members["resource_name"], d.Members["x_own"] = "Reference", map[string]any{"a": 1}
 			delete(d.Members, "bearer_methods_supported")
 			delete(d.Members, "scopes_supported")
+		})),
+		newVariation("protected-two-servers", "there are two authorization servers, and the issuer of the second has a path", editDocuments(func(all map[string]*refserver.Document) {
+			first := all[refserver.ServerMetadataPath]
+			second := &refserver.Document{Status: first.Status, Type: first.Type, Members: maps.Clone(first.Members)}
+			issuer := first.Members["issuer"].(string) + "/tenant"
+			second.Members["issuer"] = issuer
+			all[refserver.ServerMetadataPath+"/tenant"] = second
+			members := all[refserver.ResourceMetadataPath+"/mcp"].Members
+			members["authorization_servers"] = append(members["authorization_servers"].([]any), issuer)
 		})),
 		newVariation("protected-plain", "refusals have no body, and the content type of the resource metadata has a charset", &refserver.Seams{Protection: refserver.ProtectionSeams{
 			Refuse: func(_ *http.Request, f *refserver.Refusal) { f.Body = ""; f.Header.Del("Content-Type") },
