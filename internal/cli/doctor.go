@@ -49,7 +49,7 @@ protection can, because there is no token.`,
 	fs.SortFlags = false
 	fs.BoolVar(&f.reference, "reference", false, "examine the bundled reference server")
 	f.registerTarget(fs)
-	f.remote.registerOtherUser(fs)
+	f.remote.registerOtherTokens(fs)
 	f.registerConfig(fs)
 	fs.DurationVar(&f.start, "start-timeout", client.DefaultStartTimeout, startUsage)
 	return c

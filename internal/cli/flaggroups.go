@@ -17,7 +17,7 @@ type flagGroup struct {
 // runGroups are the flags of run, in the order in which its help lists them.
 var runGroups = []flagGroup{
 	{"The server", []string{"reference", "env", "clean-env", "cwd", "config", "server", "input", "no-config", "call-tools"}},
-	{"A server with a URL", []string{"transport", "header", "bearer-env", "ca-file", "insecure", "as", "other-user", "client-id", "client-secret-env", "auth-server", "upstream-env", "upstream-url", "start", "ready"}},
+	{"A server with a URL", []string{"transport", "header", "bearer-env", "ca-file", "insecure", "as", "other-user", "client-id", "client-secret-env", "foreign-token-env", "auth-server", "upstream-env", "upstream-url", "start", "ready"}},
 	{"A gateway", []string{"through", "upstream-listen", "expect-change"}},
 	{"What is judged", []string{"profile", "quick", "revision", "label-filter", "focus", "rerun-failed", "baseline", "accept-sdk-findings", "fail-on"}},
 	{"Time and work", []string{"jobs", "timeout", "start-timeout", "max-time", "seed"}},

@@ -141,6 +141,13 @@ func (a *app) setTokenOptions(s *openedServer, t target.Target) (err error) {
 	} else {
 		o.Issuer = a.ownIssuer(&s.remoteServer)
 	}
+	if name := s.flags.foreignTokenEnv; name != "" {
+		token, err := a.secretOf(target.Credential{What: s.flags.settingName("foreign-token-env"), Variable: name, Token: true})
+		if err != nil {
+			return err
+		}
+		o.Issuer = &foreignToken{token, o.Issuer}
+	}
 	o.Upstream, o.TokenAdvice = s.upstream, s.refusedTokenAdvice(hasCredentials(t))
 	return nil
 }

@@ -71,3 +71,29 @@ func (o *ownAuthServer) Token(kind issuer.Kind, resource, scope string) string {
 
 // ForOtherUser implements suite.Issuer. It returns "", because client credentials have no user.
 func (*ownAuthServer) ForOtherUser(string) string { return "" }
+
+// foreignToken is an issuer with a token that the user has for another server. Other tokens come from
+// the next issuer, which may be nil.
+type foreignToken struct {
+	token string
+	next  suite.Issuer
+}
+
+// Token implements suite.Issuer. It does not return the user's token if its claims name the resource.
+func (f *foreignToken) Token(kind issuer.Kind, resource, scope string) string {
+	if claims, _ := oauth.ParseClaims(f.token); kind == issuer.OtherResource && !claims.IsFor(resource) {
+		return f.token
+	}
+	if f.next == nil {
+		return ""
+	}
+	return f.next.Token(kind, resource, scope)
+}
+
+// ForOtherUser implements suite.Issuer.
+func (f *foreignToken) ForOtherUser(token string) string {
+	if f.next == nil {
+		return ""
+	}
+	return f.next.ForOtherUser(token)
+}

@@ -61,3 +61,27 @@ func TestOwnAuthServer(t *testing.T) {
 		}
 	}
 }
+
+// TestForeignToken checks which tokens a user's token for another server takes the place of.
+func TestForeignToken(t *testing.T) {
+	const resource = "https://example.com/mcp"
+	own := issuer.JWT("none", map[string]any{"aud": resource}, nil)
+	other := issuer.JWT("none", map[string]any{"aud": "https://other.example/mcp"}, nil)
+	for _, c := range []struct {
+		name, token string
+		kind        issuer.Kind
+		want        string
+	}{
+		{"an opaque token", "opaque", issuer.OtherResource, "opaque"},
+		{"a JWT for another server", other, issuer.OtherResource, other},
+		{"a JWT for this server", own, issuer.OtherResource, ""},
+		{"another kind", other, issuer.Expired, ""},
+	} {
+		if got := (&foreignToken{token: c.token}).Token(c.kind, resource, ""); got != c.want {
+			t.Errorf("%s: %q", c.name, got)
+		}
+	}
+	if got := (&foreignToken{token: own, next: &foreignToken{token: other}}).Token(issuer.OtherResource, resource, ""); got != other {
+		t.Errorf("the next issuer's token is %q", got)
+	}
+}

@@ -38,6 +38,13 @@ func (f *serverFlags) purposes() []purpose {
 			essential: true,
 		})
 	}
+	if f.remote.foreignTokenEnv != "" {
+		out = append(out, purpose{
+			subject:      f.remote.settingName("foreign-token-env") + " had no effect",
+			requirements: []string{"authorization.token.audience-checked", "security.token-passthrough"},
+			essential:    true,
+		})
+	}
 	if f.remote.upstreamEnv != "" {
 		out = append(out, purpose{subject: f.remote.settingName("upstream-env") + " had no effect", requirements: []string{"authorization.token.no-passthrough"}})
 	}

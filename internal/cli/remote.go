@@ -37,6 +37,8 @@ type remoteFlags struct {
 	clientID        string
 	clientSecretEnv string // the variable with the client's secret
 
+	foreignTokenEnv string // the variable with a token for another server
+
 	upstreamEnv, upstreamURL string
 
 	as, otherUser string                     // names of identities; "" if none is named
@@ -94,18 +96,24 @@ func (f *remoteFlags) reach(t target.Target, pacer *exchange.Pacer) (reach excha
 	return reach, err
 }
 
-// registerOtherUser adds the flag about a second user, for commands that judge what users share.
-func (f *remoteFlags) registerOtherUser(fs *pflag.FlagSet) {
+// registerOtherTokens adds the flags about tokens other than the user's, for commands that judge what
+// the server does with them.
+func (f *remoteFlags) registerOtherTokens(fs *pflag.FlagSet) {
 	fs.StringVar(&f.otherUser, "other-user", "", "a second user, who must not get what belongs to the first")
+	fs.StringVar(&f.foreignTokenEnv, "foreign-token-env", "", "variable that holds a token that the server's authorization server issued for another server")
 }
 
 // runArgs returns flags of the run that are needed in a command that repeats the whole run. A
 // command that replays a single finding does not need them.
 func (f *remoteFlags) runArgs() []string {
-	if f.otherUser == "" {
-		return nil
+	var words []string
+	if f.otherUser != "" {
+		words = append(words, "--other-user", f.otherUser)
 	}
-	return []string{"--other-user", f.otherUser}
+	if f.foreignTokenEnv != "" {
+		words = append(words, "--foreign-token-env", f.foreignTokenEnv)
+	}
+	return words
 }
 
 // replayFlags returns the flags with which a replay command reaches the server as this command did.

@@ -84,7 +84,7 @@ finding could not be retried.`,
 	fs.SortFlags = false
 	fs.BoolVar(&f.reference, "reference", false, "judge the bundled reference server")
 	f.registerTarget(fs)
-	f.remote.registerOtherUser(fs)
+	f.remote.registerOtherTokens(fs)
 	f.registerConfig(fs)
 	fs.StringSliceVar(&f.revisions, "revision", nil, "judge only these revisions, such as 2025-06-18 (default: all that the server speaks)")
 	fs.BoolVar(&f.quick, "quick", false, "judge only the newest revision, by the cases that share a conversation; the last line says what this leaves out")

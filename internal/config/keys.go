@@ -94,6 +94,7 @@ func targetKey() Key {
 		{Name: "client-secret-env", Kind: Text, Flag: "client-secret-env", Example: "CLIENT_SECRET", About: "The variable that holds the secret of the client that client-id names."},
 		{Name: "as", Kind: Text, Flag: "as", Example: "alice", About: "The user to judge the server as: the name of an identity below, or of a login."},
 		{Name: "other-user", Kind: Text, Flag: "other-user", Example: "bob", About: "A second user, who must not get what belongs to the first."},
+		{Name: "foreign-token-env", Kind: Text, Flag: "foreign-token-env", Example: "FOREIGN_TOKEN", About: "The variable that holds a token that the server's authorization server issued for another server, and that this server must refuse."},
 		{Name: "upstream-env", Kind: Text, Flag: "upstream-env", Example: "API_URL", About: "The variable in which the server finds the URL of a service that it calls; mcp-conform imitates the service, and checks that the server does not send it the client's token."},
 		{Name: "upstream-url", Kind: Text, Flag: "upstream-url", Example: "https://api.example.com", About: "The URL of the real service. mcp-conform then forwards the server's requests to it instead of answering them itself."},
 		{Name: "through", Kind: Switch, Flag: "through", Example: "true", About: "The target is a gateway. It is judged with the reference server as its upstream. In the gateway's command, {upstream} is the URL of the reference server, and {upstream-command} is a command that starts it."},

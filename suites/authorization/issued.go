@@ -42,11 +42,17 @@ var issuedTokens = []issuedToken{
 // the authorization server after all.
 func useIssuedTokens(ctx context.Context, t *suite.T) {
 	if t.Issuer == nil {
-		t.GiveUp("mcp-conform can't get wrong tokens from an authorization server that the server trusts; see --auth-server and --client-id")
+		t.GiveUp("mcp-conform can't get wrong tokens from an authorization server that the server trusts; see --auth-server, --client-id and --foreign-token-env")
 	}
 	p := openProtectedProber(ctx, t)
 	resource, scope := p.resourceAndScope(ctx)
 	validHeader := p.issuedHeader(issuer.Valid, resource, scope)
+	if header, token := p.Authorization(); validHeader == nil && token != "" {
+		validHeader = []string{header}
+	}
+	if validHeader == nil {
+		t.GiveUp("mcp-conform has no valid token")
+	}
 	if valid := p.sendOpening(ctx, "with a valid token", validHeader); !valid.IsServed() {
 		t.GiveUp("the server does not accept a valid token of the authorization server, so it may not trust it: " + valid.Describe())
 	}
@@ -57,8 +63,12 @@ func useIssuedTokens(ctx context.Context, t *suite.T) {
 			continue // one served token already shows that the requirement is broken
 		}
 		token := p.issuedHeader(w.kind, resource, scope)
-		if token == nil {
+		switch {
+		case token == nil:
 			t.MarkNotObserved(p.inRevision(w.requirement), unavailable)
+			continue
+		case slices.Equal(token, validHeader):
+			t.MarkNotObserved(p.inRevision(w.requirement), "the wrong token is the one that the run uses")
 			continue
 		}
 		a := p.sendOpening(ctx, w.how, token)
