@@ -131,6 +131,42 @@ func TestGoExampleLogin(t *testing.T) {
 	s.run(0, "The authorization server has revoked its tokens", "logout", "--as", "bob", at)
 }
 
+// TestForeignToken gives a run a token that the authorization server of the example issued for
+// another server. With --oauth-strict, the authorization server issues none.
+func TestForeignToken(t *testing.T) {
+	const example = "./node_modules/@modelcontextprotocol/sdk/dist/esm/examples/server/simpleStreamableHttp.js"
+	for name, flags := range map[string][]string{"typescript-sdk-1.32-oauth": {"--oauth"}, "typescript-sdk-1.32-oauth-strict": {"--oauth", "--oauth-strict"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			at := serveWithUsers(t, name, "localhost", append([]string{"node", example}, flags...))
+			u, err := url.Parse(at)
+			if err != nil {
+				t.Fatal(err)
+			}
+			client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+			server, err := login.Discover(t.Context(), client, u)
+			if err != nil {
+				t.Fatal(err)
+			}
+			server.ID = "http://localhost:1/mcp"
+			l, err := server.Authorize(t.Context(), login.Client{}, login.Browser{
+				Redirect: &url.URL{Scheme: "http", Host: "127.0.0.1:0", Path: "/callback"},
+				Open:     func(address string) { go (&person{name: "eve"}).browse(address) },
+			})
+			if strict := len(flags) > 1; strict || err != nil {
+				if strict != (err != nil) {
+					t.Errorf("a token for another server: %v", err)
+				}
+				return
+			}
+			s := &shell{t: t, folder: filepath.Join(t.TempDir(), "logins"), browse: (&person{name: "alice"}).browse, environ: []string{"FOREIGN=" + l.Token.AccessToken}}
+			s.run(0, "Logged in", "login", "--as", "alice", at)
+			s.run(1, "BROKEN  authorization.token.audience-checked", "run", "--no-config", "--revision", string(last), "--focus", "authorization.token.audience-checked",
+				"--as", "alice", "--foreign-token-env", "FOREIGN", at)
+		})
+	}
+}
+
 // judgeAs judges the protection of the server at a URL with the login of a user, and with that of a
 // second one unless it is "".
 func judgeAs(t *testing.T, name, at string, s *shell, first, second string) {
