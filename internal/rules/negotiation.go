@@ -50,7 +50,7 @@ func (n *Negotiation) Revision() spec.Revision {
 	return n.requested
 }
 
-// Era returns the era of the session's revision.
+// Era returns the era of the revision by which the conversation is judged.
 func (n *Negotiation) Era() spec.Era { return n.Revision().Era() }
 
 // Began reports whether the result of initialize has come, or in the stateless era a result of

@@ -115,8 +115,9 @@ func (req *Request) MayBeCancelled() bool {
 
 // IsRegular reports whether the response depends only on the method and its params: the request is
 // well formed, has an id that was not used before, and was sent after the handshake. In the
-// stateless era, which has no handshake, the request has complete metadata for the session's
-// revision, and matching headers. A regular request may be part of a batch.
+// stateless era, which has no handshake, the request has complete metadata that names the revision
+// by which the conversation is judged, and matching headers. A regular request may be part of a
+// batch.
 func (req *Request) IsRegular() bool { return req.WellFormed && !req.reused && req.whileOpen }
 
 // HasValidMeta reports whether the request has no _meta, or an object whose progress token, if

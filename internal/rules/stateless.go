@@ -8,9 +8,10 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Versions are what the conversation shows about the protocol versions that the server supports.
-// In the stateless era each request names its own version, so the session's revision may not
-// apply to a message. In the handshake era it applies to all of them.
+// Versions are what the conversation shows about the protocol versions that the server supports. In
+// the stateless era each request names its own version, so the revision by which the conversation
+// is judged need not apply to every message. In the handshake era that revision applies to all
+// messages.
 type Versions struct {
 	// supported are the versions that server/discover lists.
 	supported []string
@@ -25,11 +26,11 @@ type Versions struct {
 	negotiation *Negotiation
 }
 
-// AppliesTo reports whether the session's revision applies to a client request. In the stateless
-// era each request names its own version. The revision does not apply to initialize. Over stdio, it
-// does not apply to requests after one that the server served as a request of an older revision,
-// because that may select the older revision for the whole process (2026-07-28, basic/versioning,
-// compatibility matrix).
+// AppliesTo reports whether the revision by which the conversation is judged applies to a client
+// request. In the handshake era it applies to all requests. In the stateless era it applies to
+// requests that name it, except initialize. Over stdio, it does not apply to requests after one
+// that the server served as a request of an older revision, because that request may select the
+// older revision for the whole process (2026-07-28, basic/versioning, compatibility matrix).
 func (v *Versions) AppliesTo(req *Request) bool {
 	if v.negotiation.Era() == spec.Handshake {
 		return true
@@ -38,9 +39,10 @@ func (v *Versions) AppliesTo(req *Request) bool {
 		!(v.transport == spec.Stdio && v.servedOlder != nil && req.Event.Seq > v.servedOlder.Event.Seq)
 }
 
-// IsGovernedByRevision reports whether the session's revision applies to a message of the server:
-// the message belongs to a request with that revision, or it belongs to no request and cannot
-// belong to an older revision.
+// IsGovernedByRevision reports whether the revision by which the conversation is judged applies to
+// a message of the server. In the handshake era it applies to all messages. In the stateless era it
+// applies to messages that belong to a request to which it applies, and to messages that belong to
+// no request and cannot belong to an older revision.
 func (v *Versions) IsGovernedByRevision(obs *Observation) bool {
 	switch {
 	case v.negotiation.Era() == spec.Handshake:
@@ -69,8 +71,9 @@ func (v *Versions) ListsNoHandshake() bool {
 func (v *Versions) IsStatelessOnly() bool { return v.ListsNoHandshake() && v.refusedInitialize }
 
 // MayBeHandshakeMessage reports whether a message of the server may belong to a handshake revision
-// that the server also supports: over stdio, after a request of that revision was served; over
-// HTTP, outside the response to a request that names the session's revision.
+// that the server also supports: over stdio, any message after the server served a request of that
+// revision; over HTTP, any message outside the responses to the requests to which the revision by
+// which the conversation is judged applies (see AppliesTo).
 func (v *Versions) MayBeHandshakeMessage(e *transcript.Event) bool {
 	if v.transport == spec.Stdio {
 		return v.servedOlder != nil && e.Seq > v.servedOlder.Responses[0].Event.Seq

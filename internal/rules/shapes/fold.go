@@ -133,8 +133,8 @@ func noteOtherError(obs *rules.Observation, out *rules.Reporter) {
 	}
 }
 
-// isJudged reports whether the session's revision applies to a message, and the message has a valid
-// envelope. The base rules judge envelopes.
+// isJudged reports whether the revision by which the conversation is judged applies to a message,
+// and the message has a valid envelope. The base rules judge envelopes.
 func isJudged(s *rules.Session, obs *rules.Observation) bool {
 	if !isGovernedByRevision(s, obs) || obs.InputKey != nil { // an entry of inputRequests is judged with its result
 		return false

@@ -13,10 +13,10 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// isGovernedByRevision reports whether the session's revision applies to a message of the server.
-// In the handshake era, the message must come after the result of initialize. In the stateless era,
-// Versions.IsGovernedByRevision decides; a server request must also be an entry of inputRequests,
-// because the era has no others.
+// isGovernedByRevision reports whether the revision by which the conversation is judged applies to
+// a message of the server. In the handshake era, the message must come after the result of
+// initialize. In the stateless era, Versions.IsGovernedByRevision decides; a server request must
+// also be an entry of inputRequests, because the era has no other server requests.
 func isGovernedByRevision(s *rules.Session, obs *rules.Observation) bool {
 	if s.Era() == spec.Handshake {
 		return s.Began()

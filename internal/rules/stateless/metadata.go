@@ -110,8 +110,8 @@ func pointerToMalformed(req *rules.Request) string {
 }
 
 // mayMeanOlderRevision reports whether a server may take the request for one of a handshake
-// revision that it also supports: the body names no version, and the headers do not name the
-// session's revision.
+// revision that the server also supports: the body names no version, and the headers do not name
+// the revision by which the conversation is judged.
 func mayMeanOlderRevision(s *rules.Session, req *rules.Request) bool {
 	return req.Metadata.Version == "" && !s.IsStatelessOnly() &&
 		(req.Exchange == nil || spec.Revision(req.Exchange.RequestHead().Get(headers.Version)) != s.Revision())

@@ -40,7 +40,8 @@ func isFirstResponse(s *rules.Session, obs *rules.Observation) bool {
 	return s.Era() == spec.Stateless && obs.Request.Responses[0].Message == obs.Message && !obs.Event.IsCut()
 }
 
-// isJudged is like isFirstResponse, but the session's revision must also apply to the request.
+// isJudged is like isFirstResponse, but the revision by which the conversation is judged must also
+// apply to the request.
 func isJudged(s *rules.Session, obs *rules.Observation) bool {
 	return isFirstResponse(s, obs) && s.AppliesTo(obs.Request)
 }

@@ -108,8 +108,8 @@ func judgeOtherMethods(v *view, out *rules.Reporter) {
 	}
 }
 
-// forEachOwnStream calls visit with the streams that respond to a request of the session's
-// stateless revision.
+// forEachOwnStream calls visit with each stream that responds to a single request, if the stateless
+// revision by which the conversation is judged applies to that request.
 func (v *view) forEachOwnStream(visit func(x *exchange, req *rules.Request)) {
 	if v.s.Era() != spec.Stateless {
 		return

@@ -68,8 +68,9 @@ func withResponses(handlers rules.Handlers, handle func(s *rules.Session, obs *r
 	return handlers
 }
 
-// isGovernedByRevision reports whether the session's revision applies to a message of the server:
-// after the handshake, or in the stateless era unless the message may belong to an older revision.
+// isGovernedByRevision reports whether the revision by which the conversation is judged applies to
+// a message of the server: after the handshake, or in the stateless era unless the message may
+// belong to an older revision.
 func isGovernedByRevision(s *rules.Session, e *transcript.Event) bool {
 	if s.Era() == spec.Stateless {
 		return !s.MayBeHandshakeMessage(e)
