@@ -2,10 +2,10 @@ package generate
 
 import "pgregory.net/rapid"
 
-// An enumeration has the combinations that random choice might not produce for a
-// long time: each value in each position, each order of methods, each number of
-// concurrent requests. A combination is one item of an enumeration, and there
-// are several kinds of combinations.
+// An enumeration is a sequence of scripts with the combinations that random choice might not
+// produce for a long time: each value in each position, each order of methods, each number of
+// concurrent requests. There are several kinds of combinations, and the combinations in one script
+// are all of one kind.
 
 // combinationKind is one kind of combinations.
 type combinationKind struct {
@@ -34,7 +34,7 @@ var combinationKinds = []combinationKind{
 	{share: 1, each: 6, validity: InvalidParams, count: (*Offer).invalidAfterChangeCombinations, do: (*maker).invalidAfterChangeCombination},
 }
 
-// An Enumeration selects one script of an enumeration.
+// An Enumeration says which script of which enumeration to generate.
 type Enumeration struct {
 	// Index is the number of the script in the enumeration, from 0.
 	Index uint64

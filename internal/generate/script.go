@@ -36,7 +36,8 @@ type Scripts struct {
 	// Seeds are groups of earlier sequences. Now and then a script contains a variation of one
 	// sequence. All groups have the same probability, whatever their sizes.
 	Seeds [][][]script.Operation
-	// Enumeration, if not nil, makes the script a part of an enumeration.
+	// Enumeration, if not nil, selects a script of an enumeration, which is generated instead of a
+	// random one.
 	Enumeration *Enumeration
 }
 

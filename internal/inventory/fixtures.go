@@ -106,8 +106,9 @@ func officialFixtures() []Fixture {
 }
 
 // officialTools are the tools that the official suite calls by name in the handshake revisions, and
-// two tools for roots that it calls only in 2026-07-28. Only these two request roots, and servers
-// built with SDKs send roots/list from them in the handshake revisions, too.
+// two tools that it calls only in 2026-07-28. Of the listed tools, only those two ask the client
+// for its roots. When they are called in the handshake revisions, servers built with SDKs send
+// roots/list, too.
 var officialTools = []string{
 	"test_simple_text", "test_image_content", "test_audio_content", "test_embedded_resource", "test_multiple_content_types",
 	"test_tool_with_logging", "test_tool_with_progress", "test_error_handling", "test_reconnection",
