@@ -9,9 +9,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// fixtureInputTools returns the tools that the official suite calls only in 2026-07-28; most
-// request input from the client. If the client has not declared the capability that a request
-// needs, the call gets an error that names the capability.
+// fixtureInputTools returns the tools that the official suite calls only in 2026-07-28. Most of
+// these tools ask the client for input. If the client has not declared the capability for such
+// input, the call gets an error that names the capability.
 func fixtureInputTools() []*tool {
 	fixture := func(name, title string, run func(*Call, values) object) *tool {
 		return &tool{

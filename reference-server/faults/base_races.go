@@ -8,8 +8,8 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// raceFaults returns faults that are known from real servers. Most show only when messages of the
-// client and the server cross.
+// raceFaults returns faults that are known from real servers. Most of the faults show only when
+// messages of the client and the server cross.
 func raceFaults() []*Fault {
 	return []*Fault{
 		newFaultWithState("base.response-once/raced", "concurrent requests get two responses", doubleConcurrent).inRevisions(

@@ -12,8 +12,8 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// walkFaults returns faults in cursors and pages. Most show only when a client walks a list
-// more than once.
+// walkFaults returns faults in cursors and pages. Most of the faults show only when a client walks
+// a list more than once.
 func walkFaults() []*Fault {
 	changing := func(seams *refserver.Seams) *refserver.Seams {
 		return combineSeams(markReadOnly("trigger-list-changed"), seams)

@@ -1,6 +1,7 @@
-// Package fuzz has the laws by which the fuzzer judges the responses to its messages. The passive
-// rules come first, and are the only stateful laws. The session that they share models the
-// subscriptions, the log level, the tasks and the requests in progress.
+// Package fuzz has the laws by which the fuzzer judges the responses to its messages, except one:
+// the law that the server keeps the passive rules (see RulesLaw in internal/fuzz). That law is
+// judged before the laws of this package, and is the only stateful one: the rules share a session
+// that models the subscriptions, the log level, the tasks and the requests in progress.
 package fuzz
 
 import (
@@ -23,7 +24,7 @@ const (
 	selfContained   = "stateless.no-prior-request-context"
 )
 
-// Laws returns all laws except the passive rules.
+// Laws returns all laws except that of the passive rules.
 func Laws() []fuzz.Law {
 	return []fuzz.Law{
 		{
