@@ -52,8 +52,7 @@ func (r *execution) runUnits(ctx context.Context, confirm func(context.Context, 
 }
 
 // startOrder returns the positions in p.units of three groups of units, in the order in which the
-// groups are started: those that continue a conversation, those that open their own, and those that
-// run alone.
+// groups are started: lanes, other units, and exclusive units, which run when no other unit does.
 func (p *plan) startOrder() (lanes, others, exclusive []int) {
 	for i, u := range p.units {
 		switch {

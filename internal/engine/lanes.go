@@ -13,10 +13,11 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 )
 
-// Over HTTP a session costs little, and the cases that share one mostly wait. So there are several
-// shared sessions, called lanes. There are more of them if the server is slow, because then the
-// longest lane decides how long the run takes. Over stdio a session is a process, so there are
-// several lanes only if the server is slow.
+// A lane is a unit whose cases share a conversation. Over HTTP another session costs little, and
+// the cases of a lane mostly wait. So the cases of a revision that can share a conversation are
+// divided among several lanes. There are more of them if the server is slow, because then the
+// longest lane decides how long the run takes. Over stdio each session needs a process, so there
+// are several lanes only if the server is slow.
 const (
 	maxLanes      = 4
 	minCases      = 8 // the minimum number of cases in each of several lanes
@@ -25,7 +26,7 @@ const (
 	maxLanesStdio = 8
 )
 
-// laneCount returns how many lanes share the given number of cases of a revision.
+// laneCount returns among how many lanes to divide the given number of cases of a revision.
 func (p *planner) laneCount(cases int) int {
 	most, each := maxLanes, minCases
 	switch over := p.o.Dialer.Transport(); {

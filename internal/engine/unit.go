@@ -45,7 +45,8 @@ func (u *unit) withCases(cases []*suite.Case) *unit {
 	return &out
 }
 
-// isLane reports whether the unit begins with cases that share a conversation.
+// isLane reports whether the unit is a lane: it opens or continues a conversation that its cases
+// share, unlike a chain. If only some of the cases share it, these come first.
 func (u *unit) isLane() bool { return u.sharesConversation && !u.isChain }
 
 // isPlanned reports whether the unit belongs to the plan and has no process of its own.
