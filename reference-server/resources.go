@@ -56,7 +56,7 @@ func (r *resource) raw() []byte {
 	return b
 }
 
-// entry returns the resource as lists and resource links describe it.
+// entry returns the object that describes the resource in lists and in resource links.
 func (r *resource) entry(rev spec.Revision) object {
 	o := object{"uri": r.uri, "name": r.name, "mimeType": r.mime, "description": r.title + ", for trying out resources."}
 	if r.askForText == nil {

@@ -59,7 +59,7 @@ type task struct {
 	err     *Error // of the call, instead of a result
 }
 
-// object returns the task as results and notifications describe it.
+// object returns the JSON object that describes the task in results and in notifications.
 func (t *task) object() object {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -87,8 +87,9 @@ const (
 // damageDepth is the depth to which arguments are changed.
 const damageDepth = 3
 
-// damagedInside returns values that have the property's type but contain a
-// forbidden value, as a member of an object or as an element of an array.
+// damagedInside returns objects or arrays of the property's type whose content its schema forbids:
+// an object lacks a required member or has a member with a forbidden value, or an array has a
+// forbidden element. The keys of the map say what is wrong.
 func (d document) damagedInside(sub any, depth int) map[string]any {
 	out := map[string]any{}
 	o, _ := sub.(map[string]any)

@@ -38,8 +38,8 @@ const (
 	// Incorporated: a MUST of a standard that MCP requires servers to follow (JSON-RPC 2.0 or
 	// SSE), or the plain meaning of a declared capability.
 	Incorporated Basis = "incorporated"
-	// JSONRPC: text of another standard that the page refers to; the text is weaker than what
-	// Incorporated stands for.
+	// JSONRPC: text of another standard that the page refers to, other than a MUST that counts as
+	// Incorporated.
 	JSONRPC Basis = "json-rpc"
 	// Derived: a statement of fact, a lower-case keyword, an example, or a
 	// consequence of other text.

@@ -188,8 +188,8 @@ func (t *twinIDs) has(raw string) bool {
 	return t.seen[raw]
 }
 
-// hasTwin reports whether an earlier request has the same id as a value of the other JSON type,
-// such as "1" for 1.
+// hasTwin reports whether an earlier request had an id that differs from this one only in its JSON
+// type: the string "1" for the number 1, or the reverse.
 func (t *twinIDs) hasTwin(id wire.ID) bool {
 	if digits := strings.Trim(id.Raw(), `"`); digits != id.Raw() {
 		return t.has(digits)

@@ -199,7 +199,10 @@ func (x *exchange) describeFlawed(flaw rules.HeaderFlaw) string {
 	return x.describeSeen()
 }
 
-// judgeAcceptableHeaders judges requests whose headers give no reason to refuse them.
+// judgeAcceptableHeaders judges requests whose headers give no reason to refuse them, and session
+// ids that the server assigns in a revision without sessions. A missing or mismatched header that
+// the server refuses with -32020 (header mismatch), as it should, counts as an observation of
+// codeMeaning.
 func judgeAcceptableHeaders(v *view, out *rules.Reporter) {
 	v.forEachRequest(func(x *exchange, req *rules.Request) {
 		if !v.s.AppliesTo(req) || x.flaws&badAccept != 0 {

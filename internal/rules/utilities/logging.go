@@ -87,7 +87,7 @@ func logDeclared() rules.Fold {
 // judge its shape.
 func declaresLogging(s *rules.Session) bool { return wire.At(s.ServerCapabilities, "/logging") != nil }
 
-// levelRequests tracks which requests to set a level succeeded or failed.
+// levelRequests tracks which requests to set a log level succeeded or failed.
 type levelRequests struct {
 	served  bool
 	failed  []verdict.Deviation // internal errors
@@ -134,8 +134,8 @@ func (l *levelRequests) judgeResult(s *rules.Session, obs *rules.Observation, ou
 	out.MarkObserved(levelAccepted)
 }
 
-// knownLevel is the control for a request with an unknown level: a request that sets an existing
-// level.
+// knownLevel is the control for a request with an unknown log level: a request that sets an
+// existing log level.
 var knownLevel = rules.Control{What: "a level that exists", Matches: func(req *rules.Request) bool {
 	return req.Message.Method == spec.MethodSetLevel && severity(req.Message.ParamAt("/level")) >= 0
 }}
@@ -189,8 +189,8 @@ func (l *levelRequests) judgeError(s *rules.Session, obs *rules.Observation, out
 	out.Report(d)
 }
 
-// isJudged reports whether the response is the only one to a regular request of a handshake
-// session, so that it depends only on the level.
+// isJudged reports whether a response to logging/setLevel shows what the server does with the
+// requested log level: it is the only response to a regular request of a handshake session.
 func isJudged(s *rules.Session, obs *rules.Observation) bool {
 	return s.Began() && s.Era() == spec.Handshake && obs.Request.IsRegular() && len(obs.Request.Responses) == 1
 }

@@ -13,8 +13,8 @@ type processInfo struct {
 type processTable interface {
 	// all returns every visible process, by pid.
 	all() map[int]processInfo
-	// suspects returns a set of processes that includes every orphan of a server: our children if
-	// orphans become ours, otherwise all processes of our user.
+	// suspects returns processes that include every orphan of a server: the children of this
+	// process if orphans become its children, otherwise all processes of its user.
 	suspects() []processInfo
 	// look returns the current state of one process.
 	look(pid int) (processInfo, bool)

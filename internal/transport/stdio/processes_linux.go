@@ -38,10 +38,11 @@ func (s system) all() map[int]processInfo {
 	return all
 }
 
-// suspects returns our children if orphans become ours. Until KillAll is called, it reads the
-// kernel's list of the main thread's children, which is fast but may miss a child while another
-// exits. After that, or if the kernel was built without the list, it reads all processes instead.
-// The caller holds the registry's lock.
+// suspects returns this process's children if orphans become its children, and otherwise every
+// process with a readable environment. Until KillAll is called, suspects finds the children in the
+// kernel's list for the main thread, which is fast but may miss a child while another exits. After
+// that, or if the kernel was built without the list, it finds them by reading all processes. The
+// caller holds the registry's lock.
 func (s system) suspects() []processInfo {
 	if !alive.adopting {
 		return readableProcesses(s.all())
