@@ -43,6 +43,7 @@ func TestKept(t *testing.T) {
 		{Name: "slow calls, one after the other", Case: "cancellation.several", Seams: of("legal/reads-one-by-one")},
 
 		{Name: "calls that ask", Case: "cancellation.nested", Kept: []string{race}},
+		{Name: "calls that ask, and take a ping for the response", Case: "cancellation.nested", Seams: of("ping.responds/taken-for-the-answer"), Kept: []string{race}},
 		{Name: "calls that ask, over HTTP", Case: "cancellation.nested", Transport: spec.StreamableHTTP, Kept: []string{race}},
 
 		{Name: "initialize", Case: "cancellation.initialize", Kept: []string{race}},

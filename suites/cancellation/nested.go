@@ -2,6 +2,7 @@ package cancellation
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -40,6 +41,7 @@ func cancelAskingCall(ctx context.Context, t *suite.T) {
 	if c.Cancel(ctx, last, "the case wants to see what becomes of the request in it") != nil {
 		t.GiveUp("mcp-conform could not send the cancellation")
 	}
+	awaitCancellations(ctx, c, from, asked[:1])
 	t.AwaitQuiet(ctx, c)
 	_ = c.Send(ctx, suite.RefusalOf(asked[0]))
 	if r := c.Do(ctx, c.HarmlessMethod(), nil); !r.Answered() {
@@ -68,10 +70,12 @@ func cancelOtherAskingCalls(ctx context.Context, t *suite.T, c *client.Conversat
 	if len(ids) == 0 {
 		return
 	}
+	from := c.Record.Len()
 	asked := awaitServerRequests(ctx, t, c, ids, params...)
 	for _, id := range ids {
 		_ = c.Cancel(ctx, id, "the case wants to see what becomes of the request in it")
 	}
+	awaitCancellations(ctx, c, from, asked)
 	t.AwaitQuiet(ctx, c)
 	for _, m := range asked {
 		_ = c.Send(ctx, suite.RefusalOf(m))
@@ -137,7 +141,7 @@ func awaitServerRequests(ctx context.Context, t *suite.T, c *client.Conversation
 	}
 	var asked []*wire.Message
 	ended := 0
-	_, _ = c.Await(ctx, from, func(e *transcript.Event) bool {
+	awaitBeforeFence(ctx, c, from, func(e *transcript.Event) bool {
 		if e.Kind != transcript.Received {
 			return false
 		}
@@ -150,8 +154,42 @@ func awaitServerRequests(ctx context.Context, t *suite.T, c *client.Conversation
 			}
 		}
 		return len(asked)+ended >= len(calls)
-	}, client.MayIgnore)
+	})
 	return asked
+}
+
+// awaitBeforeFence waits until match is true for an event. It sends a fence only if that takes
+// longer than the grace: a server that mistakes a ping for the response to its request must not get
+// one by chance before or after it sends the request. match is called once for each event.
+func awaitBeforeFence(ctx context.Context, c *client.Conversation, from int, match func(*transcript.Event) bool) {
+	_, err := c.Await(ctx, from, func(e *transcript.Event) bool {
+		from = e.Seq + 1
+		return match(e)
+	}, client.Within(c.Grace()))
+	if errors.Is(err, client.ErrUnanswered) {
+		_, _ = c.Await(ctx, from, match, client.MayIgnore)
+	}
+}
+
+// awaitCancellations waits, at most for the grace, until the server has cancelled these requests,
+// for the same reason as awaitBeforeFence.
+func awaitCancellations(ctx context.Context, c *client.Conversation, from int, asked []*wire.Message) {
+	left := len(asked)
+	if left == 0 {
+		return
+	}
+	_, _ = c.Await(ctx, from, func(e *transcript.Event) bool {
+		if e.Kind != transcript.Received {
+			return false
+		}
+		for i := range e.Messages() {
+			m := &e.Messages()[i]
+			if m.Kind == wire.Notification && m.Method == spec.MethodCancelled && slices.ContainsFunc(asked, func(q *wire.Message) bool { return q.ID.Same(m.ParamIDAt("/requestId")) }) {
+				left--
+			}
+		}
+		return left == 0
+	}, client.Within(c.Grace()))
 }
 
 // awaitOneOf waits until one of the two calls has ended, and returns the id of the other. If
