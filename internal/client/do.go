@@ -95,7 +95,7 @@ func newWait(options []Option) wait {
 
 // limitFor returns how long to wait for the response to a request with the option Within.
 func (w *wait) limitFor(c *Conversation) time.Duration {
-	limit := c.opts.Pace.responseLimit(c.opts.Timeout)
+	limit := c.opts.Pace.extraLimit(c.opts.Timeout)
 	if w.limit > 0 {
 		limit = min(limit, w.limit)
 	}
@@ -140,11 +140,9 @@ func (c *Conversation) do(ctx context.Context, w *wait, frame []byte) *Reply {
 		}
 		return r
 	}
-	limit, started := c.opts.Pace.responseLimit(c.opts.Timeout), c.HasStarted()
+	limit, started := c.opts.Pace.requestLimit(&c.opts), c.HasStarted()
 	r := c.sendAndAwait(ctx, limit, w.id, frame)
-	if limit == c.opts.Timeout { // a server that had less time has not failed
-		c.recordGaveUp(r)
-	}
+	c.recordGaveUpAfter(limit, r)
 	if started { // before that, the time of a response includes that of the start
 		c.measureResponse(r)
 	}
@@ -351,10 +349,25 @@ func (c *Conversation) sentEvent(from int, frame []byte) *transcript.Event {
 //   - The caller ended the wait.
 //   - The fence got no response either. The request then had less than its full time.
 //   - Something in front of the server, such as a proxy, responded.
-func (c *Conversation) recordGaveUp(r *Reply) {
+func (c *Conversation) recordGaveUp(r *Reply) { c.recordGaveUpAfter(c.opts.Timeout, r) }
+
+// recordGaveUpAfter is like recordGaveUp, for a response that had the given time. If that was less
+// than the timeout, the server has not failed yet: nothing is recorded, or with
+// Options.NoteShortWaits, that the wait was short.
+func (c *Conversation) recordGaveUpAfter(limit time.Duration, r *Reply) {
 	if r.Sent != nil && errors.Is(r.Err, ErrUnanswered) && !errors.Is(r.Err, ErrNoFence) && !c.isIntercepted(r.Sent) {
-		c.Record.Add(transcript.Event{Kind: transcript.GaveUp, Of: r.Sent.Seq})
+		c.addGaveUp(limit, r.Sent)
+	}
+}
+
+// addGaveUp records that no response to the message in the event came in the given time.
+func (c *Conversation) addGaveUp(limit time.Duration, sent *transcript.Event) {
+	switch {
+	case limit >= c.opts.Timeout:
+		c.Record.Add(transcript.Event{Kind: transcript.GaveUp, Of: sent.Seq})
 		c.opts.Pace.noteUnanswered()
+	case c.opts.NoteShortWaits:
+		c.Record.Add(transcript.Event{Kind: transcript.GaveUp, Of: sent.Seq, Short: true})
 	}
 }
 

@@ -41,7 +41,7 @@ func (c *Conversation) DoAll(ctx context.Context, requests [][]byte, options ...
 	if w := newWait(options); w.isLimited {
 		return c.doAllWithin(ctx, &w, requests)
 	}
-	full := c.opts.Pace.responseLimit(c.opts.Timeout)
+	full := c.opts.Pace.requestLimit(&c.opts)
 	limit := full
 	from := c.Record.Len()
 	bounded, cancel := c.Record.WithTimeout(ctx, limit, ErrUnanswered)
@@ -61,9 +61,7 @@ func (c *Conversation) DoAll(ctx context.Context, requests [][]byte, options ...
 		case !r.Answered():
 			limit = 0 // responses that have already arrived are still found
 		}
-		if full == c.opts.Timeout {
-			c.recordGaveUp(r)
-		}
+		c.recordGaveUpAfter(full, r)
 		return r
 	})
 }

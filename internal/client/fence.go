@@ -96,7 +96,7 @@ func (c *Conversation) fenceOnce(ctx context.Context, bound boundFunc, from int,
 	switch {
 	case !errors.Is(r.Err, ErrUnanswered):
 	case c.opts.Thorough:
-		c.opts.Pace.noteUnanswered()
+		c.opts.Pace.noteMissedLongFence()
 	case ctx.Err() != nil: // the fence had its full time
 		c.opts.Pace.noteMissedFence()
 	}
@@ -143,7 +143,7 @@ func (c *Conversation) fence(ctx context.Context, bound boundFunc) error {
 // much as other requests.
 func (c *Conversation) fenceTime() time.Duration {
 	if c.opts.Thorough {
-		return c.opts.Pace.responseLimit(c.opts.Timeout)
+		return c.opts.Pace.extraLimit(c.opts.Timeout)
 	}
 	return c.usualFenceTime()
 }

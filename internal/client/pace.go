@@ -13,12 +13,13 @@ import (
 //
 // Fences are counted separately, because they get less time than other requests.
 type Pace struct {
-	mu             sync.Mutex
-	hasMissedFence bool
-	slowest        time.Duration
-	unanswered     int             // requests that timed out
-	recent         []time.Duration // the latest response times, at most pacedResponses
-	noted          int             // how many response times there were
+	mu                 sync.Mutex
+	hasMissedFence     bool
+	hasMissedLongFence bool // a fence timed out that had as much time as a request
+	slowest            time.Duration
+	unanswered         int             // requests that timed out
+	recent             []time.Duration // the latest response times, at most pacedResponses
+	noted              int             // how many response times there were
 }
 
 // pacedResponses is the number of recent response times whose median Typical returns.
@@ -32,12 +33,28 @@ const (
 	fenceDivisor = 10
 )
 
-// responseLimit returns how long to wait for a response: the timeout, or less once a request has
-// timed out.
-func (p *Pace) responseLimit(timeout time.Duration) time.Duration {
+// thoroughWaits is how many requests may time out in a retry (see Options.Thorough) before later
+// ones get less time. Otherwise a request without a response would hide that a later one gets none
+// either.
+const thoroughWaits = 3
+
+// requestLimit returns how long to wait for the response to a request: the timeout, or less once
+// enough requests have timed out.
+func (p *Pace) requestLimit(o *Options) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.unanswered == 0 {
+	if p.unanswered == 0 || o.Thorough && p.unanswered < thoroughWaits {
+		return o.Timeout
+	}
+	return p.scaledLimit(minWait, o.Timeout)
+}
+
+// extraLimit returns how long to wait for a response whose absence rules do not count as a failure:
+// the timeout, or less once a request, or a fence with as much time, has timed out.
+func (p *Pace) extraLimit(timeout time.Duration) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.unanswered == 0 && !p.hasMissedLongFence {
 		return timeout
 	}
 	return p.scaledLimit(minWait, timeout)
@@ -96,6 +113,12 @@ func (p *Pace) noteMissedFence() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.hasMissedFence = true
+}
+
+func (p *Pace) noteMissedLongFence() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.hasMissedLongFence = true
 }
 
 func (p *Pace) noteUnanswered() {

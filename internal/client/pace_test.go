@@ -2,10 +2,12 @@ package client
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
@@ -26,6 +28,59 @@ func TestPace(t *testing.T) {
 			t.Errorf("given up on %v; want the first request alone", of)
 		}
 	})
+}
+
+// TestPaceOfRetries checks that in a retry a request has the whole timeout, though a fence and
+// another request before it got no response, and that a server that answers nothing does not cost it
+// for each request.
+func TestPaceOfRetries(t *testing.T) {
+	inBubble(t, Options{Thorough: true}, neverRespond, func(t *testing.T, c *Conversation, _ *scripted) {
+		_ = c.Fence(t.Context())
+		for i, want := range []time.Duration{DefaultTimeout, DefaultTimeout, DefaultTimeout, minWait} {
+			began := time.Now()
+			c.Do(t.Context(), "ping", nil)
+			if took := time.Since(began); took != want {
+				t.Errorf("request %d was waited for %v, not %v", i, took, want)
+			}
+		}
+		if of := givenUpRequests(c); len(of) != thoroughWaits {
+			t.Errorf("given up on %v; want the first %d requests", of, thoroughWaits)
+		}
+		began := time.Now()
+		c.Do(t.Context(), "tools/call", nil, Within(0))
+		if took := time.Since(began); took < minWait || took >= DefaultTimeout {
+			t.Errorf("a call was waited for %v", took)
+		}
+	})
+}
+
+// TestShortWaits checks that a wait that was shorter than the timeout is recorded if the caller
+// wants to know, and marked.
+func TestShortWaits(t *testing.T) {
+	for _, wanted := range []bool{true, false} {
+		inBubble(t, Options{NoteShortWaits: wanted}, neverRespond, func(t *testing.T, c *Conversation, _ *scripted) {
+			c.Do(t.Context(), "ping", nil)
+			c.Do(t.Context(), "ping", nil)
+			c.DoAll(t.Context(), [][]byte{c.Request(c.NewID(), "ping", nil), c.Request(c.NewID(), "ping", nil)})
+			c.Do(t.Context(), "tools/call", nil, Within(0)) // may take any time
+			var short []bool
+			for _, e := range c.Record.From(0) {
+				if e.Kind == transcript.GaveUp {
+					short = append(short, e.Short)
+				}
+			}
+			want := []bool{false}
+			if wanted {
+				want = append(want, true, true, true)
+			}
+			if !slices.Equal(short, want) {
+				t.Errorf("wanted %v: the waits are short: %v, want %v", wanted, short, want)
+			}
+			if !c.IsHung(t.Context()) {
+				t.Error("the server does not count as hung")
+			}
+		})
+	}
 }
 
 // TestPaceOfFences checks how long fences wait that get no response: the first one waits the whole

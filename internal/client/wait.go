@@ -67,7 +67,7 @@ func (c *Conversation) sendWithin(ctx context.Context, frames ...[]byte) error {
 	if c.Web() == nil || len(frames) == 0 {
 		return c.send(ctx, frames...)
 	}
-	limit := c.opts.Pace.responseLimit(c.opts.Timeout)
+	limit := c.opts.Pace.requestLimit(&c.opts)
 	bounded, cancel := c.boundWait(ctx, limit, hasOpeningRequest(frames...))
 	defer cancel()
 	from := c.Record.Len()
@@ -79,9 +79,8 @@ func (c *Conversation) sendWithin(ctx context.Context, frames ...[]byte) error {
 	if sent == nil {
 		return err
 	}
-	if limit == c.opts.Timeout && !hasRequest(sent) { // the POST had the full time, and has no request that may take longer
-		c.Record.Add(transcript.Event{Kind: transcript.GaveUp, Of: sent.Seq})
-		c.opts.Pace.noteUnanswered()
+	if !hasRequest(sent) { // a request may take longer
+		c.addGaveUp(limit, sent)
 	}
 	return nil
 }

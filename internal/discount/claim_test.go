@@ -42,6 +42,7 @@ func TestDiscountsOfClaims(t *testing.T) {
 		{"a message missing in a session that goes on", asked, Claim{ByCase: true, At: []int{0}}, Counts},
 		{"a message missing at an unclear start", asked, Claim{ByCase: true, StartUnclear: true, At: []int{0}}, Void},
 		{"a wrong message at an unclear start", asked + wrong, Claim{ByCase: true, StartUnclear: true, At: []int{2}}, Counts},
+		{"a missing response after a short wait", asked, Claim{At: []int{0}, ShortWait: true}, Void},
 		{"a ping after a call without a response", held, Claim{At: []int{3}, Search: true}, Void},
 		{"the same in a run", held, Claim{At: []int{3}}, Counts},
 		{"the call itself", held, Claim{At: []int{1}, Search: true}, Counts},
@@ -185,7 +186,7 @@ func TestNotices(t *testing.T) {
 // TestRunDiscountsAreTested checks that each row of the tables of a run has a test, and a text.
 func TestRunDiscountsAreTested(t *testing.T) {
 	tests := map[string]func(*testing.T){
-		"session-ended": TestDiscountsOfClaims, "held-up": TestDiscountsOfClaims, "changed-list": TestListChangedMeanwhile, "start-unclear": TestDiscountsOfClaims, "cut-response": TestCutResponse,
+		"session-ended": TestDiscountsOfClaims, "short-wait": TestDiscountsOfClaims, "held-up": TestDiscountsOfClaims, "changed-list": TestListChangedMeanwhile, "start-unclear": TestDiscountsOfClaims, "cut-response": TestCutResponse,
 		"flood": TestDiscountsOfClaims, "refused-token": TestRefusedToken, "gateway": TestDiscountsOfClaims, "busy": TestDiscountsOfClaims, "broken-connection": TestDiscountsOfClaims, "second-copy": TestDiscountsOfClaims,
 		"mixed-responses": TestMixedResponses, "outage": TestOutage, "disturbed-case": TestDisturbedCases, "explained-exit": TestExits,
 		"cut-off-method": TestCutoffs, "same-error": TestSameError, "refused-calls": TestRefusedCalls, "overdue": TestOverdue, "crash": TestCrashNotice,

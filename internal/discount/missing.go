@@ -7,7 +7,8 @@ import (
 )
 
 // The discounts in this file void a deviation that may result from a missing message: the session
-// had ended, the server may still have been starting, or the message was too long to be kept.
+// had ended, the server may still have been starting, the message was too long to be kept, or the
+// client did not wait long enough.
 
 // sessionEnded discounts messages that are missing after the server has ended the session. A server
 // may end a session at any time.
@@ -39,6 +40,17 @@ func (cutResponse) discount(c *Claim) (Effect, string) {
 		return slices.Contains(c.At, r.Event.Seq) && slices.ContainsFunc(r.Responses, func(m transcript.Message) bool { return m.Event.IsCut() })
 	}) {
 		return Void, "the response is longer than mcp-conform keeps"
+	}
+	return Counts, ""
+}
+
+// shortWait discounts a missing response for which the client has never waited as long as the
+// timeout. The server may only be slow.
+type shortWait struct{}
+
+func (shortWait) discount(c *Claim) (Effect, string) {
+	if c.ShortWait {
+		return Void, "the client did not wait as long as the timeout"
 	}
 	return Counts, ""
 }

@@ -33,8 +33,11 @@ type Claim struct {
 	Search bool
 	// Unreproduced is set if the claim was retried, and no retry reproduced it.
 	Unreproduced bool
-	Start        time.Time // when the conversation of Events began; needed if Unreproduced is set
-	From         int       // position at which the case began
+	// ShortWait is set if the claim is that a response is missing, the client waited for less than
+	// the timeout wherever the claim was made, and no retry reproduced it.
+	ShortWait bool
+	Start     time.Time // when the conversation of Events began; needed if Unreproduced is set
+	From      int       // position at which the case began
 	// SessionEnded is set if the server had ended the session when the case reported the deviation.
 	SessionEnded bool
 	// StartUnclear is set if the server may still have been starting when the case reported the

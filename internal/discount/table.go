@@ -67,6 +67,7 @@ func (r *Run) runRows() []runRow {
 		{Discount{"session-ended", "the server had ended the session, so a missing message shows nothing"}, sessionEnded{}},
 		{Discount{"start-unclear", "the server may still have been starting, so a missing message shows nothing"}, startUnclear{}},
 		{Discount{"cut-response", "the response was too long to be kept, so the case could not read it"}, cutResponse{}},
+		{Discount{"short-wait", "the client waited for less than the timeout, because the server had left an earlier request without a response, and no retry reproduced the deviation"}, shortWait{}},
 		{Discount{"held-up", "in a search: an earlier call of a tool got no response either, nor did anything after it; a server may handle requests one by one, and a tool may take any amount of time"}, heldUpRequest{}},
 		{Discount{"changed-list", "over HTTP: another conversation may have changed the list; in a search, the client had no subscription that would have announced the change; in a run, a tool was called meanwhile, and no retry reproduced the deviation"}, &unannouncedChange{}},
 		{Discount{"flood", "the server sent more than the client reads, so the client may have missed a response"}, r.flood},

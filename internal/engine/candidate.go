@@ -28,6 +28,14 @@ func (r *unitResult) newCandidate(k verdict.Key, during *suite.Case, d verdict.D
 	return &candidate{key: k, during: during, from: r, Deviation: d, outcome: d.Outcome(q, k.Revision), record: record}
 }
 
+// showsShortWait reports whether the evidence shows a request for whose response the client waited
+// for less than the timeout (see transcript.Event.Short).
+func (c *candidate) showsShortWait() bool {
+	return c.record != nil && slices.ContainsFunc(c.record.From(0), func(e *transcript.Event) bool {
+		return e.Kind == transcript.GaveUp && e.Short && (slices.Contains(c.At, e.Seq) || slices.Contains(c.At, e.Of))
+	})
+}
+
 // precedesCases reports whether the deviation was seen before the first case of its conversation
 // began. Every run shows such a deviation, whichever cases it selects.
 func (c *candidate) precedesCases() bool {

@@ -263,7 +263,7 @@ func (o *Options) runCommand(r spec.Revision, focus []string) []string {
 }
 
 func (o *Options) clientOptions(r spec.Revision) client.Options {
-	return client.Options{Revision: r, Timeout: o.Timeout, StartTimeout: o.StartTimeout}
+	return client.Options{Revision: r, Timeout: o.Timeout, StartTimeout: o.StartTimeout, NoteShortWaits: !o.Unconfirmed}
 }
 
 type noProgress struct{}

@@ -29,6 +29,7 @@ type opener struct {
 	pace      *client.Pace
 	during    *suite.Case // the case that runs in the shared conversation; nil before the first
 	isRenewed bool        // the shared conversation was dropped and has to be replaced
+	hangsAnew bool        // the server of a replacement hung before a case used it
 	reusable  *reusable   // servers for further cases; nil if each case has servers of its own
 	clock     *caseClock  // limits the running case; nil for no limit
 
@@ -83,6 +84,7 @@ func (o *opener) options(co client.Options) client.Options {
 		co.Pace = o.pace
 	}
 	co.Thorough, co.LeastGrace = o.rerun.number > 0, 0
+	co.NoteShortWaits = base.NoteShortWaits && !co.Thorough
 	if o.rerun.number > 1 { // a deviation that did not recur in the first retry may come late
 		co.LeastGrace = time.Second
 	}
@@ -165,6 +167,7 @@ func (o *opener) OpenShared(ctx context.Context) (*client.Conversation, error) {
 	o.LeaveForReuse(conv)
 	if o.isRenewed { // rules need the lists to compare later messages with them, as in the dropped conversation
 		inventory.Take(ctx, conv, o.s.o.Policy)
+		o.hangsAnew = conv.IsHung(ctx)
 	}
 	o.markCase()
 	return conv, nil
@@ -207,9 +210,10 @@ func (o *opener) awaitQuiet(ctx context.Context) {
 }
 
 // dropLostConversation drops the shared conversation if its session is no longer served or its
-// server hangs, so that the next case opens a new one.
+// server hangs, so that the next case opens a new one. It keeps a server that hangs if one that was
+// started anew already hung before its first case.
 func (o *opener) dropLostConversation(ctx context.Context) {
-	if s := o.shared; s != nil && s.conv != nil && s.conv.Alive() && (s.conv.IsSessionLost(ctx) || s.conv.IsHung(ctx)) {
+	if s := o.shared; s != nil && s.conv != nil && s.conv.Alive() && (s.conv.IsSessionLost(ctx) || !o.hangsAnew && s.conv.IsHung(ctx)) {
 		s.conv, o.isRenewed = nil, true
 	}
 }

@@ -164,11 +164,18 @@ func (r *reporting) dropDiscounted() {
 			}
 		}
 	}
+	hasFullWait := map[verdict.Key]bool{}
+	for _, c := range allSightings(r.results, r.offer.over) {
+		hasFullWait[c.key] = hasFullWait[c.key] || !c.showsShortWait()
+	}
 	r.found = slices.DeleteFunc(r.found, func(c *candidate) bool {
 		if c.retries.Reproduced > 0 {
 			return false
 		}
-		claim := &discount.Claim{Requirement: c.Requirement, At: c.At, Records: recordsOf(c.from.conversations), Unreproduced: c.retries.Attempts > 0}
+		claim := &discount.Claim{
+			Requirement: c.Requirement, At: c.At, Records: recordsOf(c.from.conversations),
+			Unreproduced: c.retries.Attempts > 0, ShortWait: !hasFullWait[c.key],
+		}
 		if c.record != nil {
 			claim.Events, claim.Start = c.record.From(0), c.record.StartTime()
 		}

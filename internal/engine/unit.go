@@ -26,7 +26,7 @@ type unit struct {
 // because another unit may have disturbed them. If the conversations of the run share a process, a
 // rerun gets a fresh one.
 type rerun struct {
-	number     int              // number of the retry, from 1, or 0 if this is no retry; in a retry every request gets its full time
+	number     int              // number of the retry, from 1, or 0 if this is no retry; in a retry requests get more time
 	candidates []*candidate     // the deviations that a retry tries to reproduce
 	during     *suite.Case      // the case during which the deviations were seen, or nil
 	dialer     transport.Dialer // the dialer that a retry shares with its peers, see retryAmongPeers; nil for a fresh process

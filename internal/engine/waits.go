@@ -62,7 +62,7 @@ func (w *waits) addConversation(over spec.Transport, began time.Time, events []*
 	closed := time.Duration(-1)
 	for _, e := range events {
 		switch {
-		case e.Kind == transcript.GaveUp:
+		case e.Kind == transcript.GaveUp && !e.Short: // a lower timeout would not shorten such a wait
 			add(forNothing, events[e.Of].At, e.At)
 		case e.Kind == transcript.InputClosed:
 			closed = e.At

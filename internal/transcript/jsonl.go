@@ -75,6 +75,9 @@ func Write(w io.Writer, events []*Event) error {
 }
 
 func lineOf(e *Event) jsonLine {
+	if e.Kind == GaveUp && e.Short { // no retry follows when a file is judged
+		return jsonLine{Seq: e.Seq, At: int64(e.At), Kind: Remark, Detail: fmt.Sprintf("no response to %d came in less than the timeout", e.Of)}
+	}
 	l := jsonLine{Seq: e.Seq, At: int64(e.At), Kind: e.Kind, Detail: e.Detail, Unterminated: e.Unterminated, Exchange: e.Exchange, How: e.How}
 	switch {
 	case e.Stream != nil:

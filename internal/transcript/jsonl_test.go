@@ -27,6 +27,7 @@ func TestWrite(t *testing.T) {
 		{Seq: 4, At: 40, Kind: GaveUp, Of: 1},
 		{Seq: 5, At: 50, Kind: Exited, Detail: "signal: killed", ExitCode: -1},
 		{Seq: 6, At: 60, Kind: Exited},
+		{Seq: 7, At: 70, Kind: GaveUp, Of: 1, Short: true},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -38,6 +39,7 @@ func TestWrite(t *testing.T) {
 {"seq":4,"at":40,"kind":"gave-up","of":1}
 {"seq":5,"at":50,"kind":"exited","detail":"signal: killed","exitCode":-1}
 {"seq":6,"at":60,"kind":"exited","exitCode":0}
+{"seq":7,"at":70,"kind":"remark","detail":"no response to 1 came in less than the timeout"}
 `
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Errorf("lines (-want +got):\n%s", diff)

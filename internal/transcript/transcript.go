@@ -83,6 +83,10 @@ type Event struct {
 	Reason string
 	// Of is the position of the request, in GaveUp.
 	Of int
+	// Short, in GaveUp, is set if the client waited for less than its timeout, so that the missing
+	// response counts only if a retry, which waits longer, gets none either. In files, such an event
+	// is a remark.
+	Short bool
 	// ExitCode is the exit code in Exited, -1 if a signal ended the process.
 	ExitCode int
 
