@@ -71,6 +71,7 @@ type Conversation struct {
 
 	mu          sync.Mutex
 	lastID      *atomic.Int64 // shared by conversations that continue each other
+	missedFence *atomic.Int64 // the length of the record when a fence last timed out; shared like lastID
 	slowest     time.Duration // the longest response time so far, see Grace
 	counts      counts        // see updatedCounts
 	server      Server
@@ -101,7 +102,7 @@ func Open(ctx context.Context, dialer transport.Dialer, opts Options) (*Conversa
 	if err != nil {
 		return nil, err
 	}
-	c.link, c.releaseSlot, c.lastID = link, c.opts.Idle, &atomic.Int64{}
+	c.link, c.releaseSlot, c.lastID, c.missedFence = link, c.opts.Idle, &atomic.Int64{}, &atomic.Int64{}
 	c.lastID.Store(max(c.opts.FirstID, 1) - 1)
 	c.ctx, c.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	c.hearing, c.endHearing = context.WithCancelCause(c.ctx)
@@ -133,7 +134,7 @@ func (c *Conversation) Continue(opts Options) *Conversation {
 	next.hasSpoken.Store(c.hasSpoken.Load())
 	next.quietUpTo.Store(c.quietUpTo.Load())
 	c.mu.Lock()
-	next.lastID, next.slowest, next.server = c.lastID, c.slowest, c.server
+	next.lastID, next.missedFence, next.slowest, next.server = c.lastID, c.missedFence, c.slowest, c.server
 	c.mu.Unlock()
 	next.ctx, next.cancel = context.WithCancelCause(c.ctx)
 	next.hearing, next.endHearing = c.hearing, c.endHearing

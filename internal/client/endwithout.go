@@ -120,17 +120,19 @@ func (c *Conversation) IsSessionLost(ctx context.Context) bool {
 }
 
 // IsHung reports whether a server over stdio has stopped serving: it has sent nothing since the
-// client gave up waiting for a response, and does not respond to one more request.
+// client gave up waiting for a response or a fence timed out, and does not respond to one more
+// request.
 func (c *Conversation) IsHung(ctx context.Context) bool {
 	if c.Web() != nil {
 		return false
 	}
+	missedFence := int(c.missedFence.Load())
 	for _, e := range slices.Backward(c.Record.From(0)) {
-		switch e.Kind {
-		case transcript.Received:
-			return false
-		case transcript.GaveUp:
+		switch {
+		case e.Kind == transcript.GaveUp, e.Seq < missedFence:
 			return c.Fence(ctx) != nil
+		case e.Kind == transcript.Received:
+			return false
 		}
 	}
 	return false

@@ -93,12 +93,14 @@ func (c *Conversation) fenceOnce(ctx context.Context, bound boundFunc, from int,
 	if started {
 		c.measureResponse(r)
 	}
-	switch {
-	case !errors.Is(r.Err, ErrUnanswered):
-	case c.opts.Thorough:
-		c.opts.Pace.noteMissedLongFence()
-	case ctx.Err() != nil: // the fence had its full time
-		c.opts.Pace.noteMissedFence()
+	if errors.Is(r.Err, ErrUnanswered) {
+		c.missedFence.Store(int64(c.Record.Len()))
+		switch {
+		case c.opts.Thorough:
+			c.opts.Pace.noteMissedLongFence()
+		case ctx.Err() != nil: // the fence had its full time
+			c.opts.Pace.noteMissedFence()
+		}
 	}
 	return fenceError(r)
 }

@@ -11,11 +11,14 @@ import (
 func TestIsHung(t *testing.T) {
 	for name, test := range map[string]struct {
 		hangs, ignores string // methods: it never responds again, it does not respond
+		fence          bool   // the client sends the request, and only waits for a fence
 		want           bool
 	}{
-		"it hangs":               {hangs: spec.MethodToolsList, want: true},
-		"it ignores one request": {ignores: spec.MethodToolsList},
-		"it responds":            {},
+		"it hangs":                              {hangs: spec.MethodToolsList, want: true},
+		"it hangs before a fence":               {hangs: spec.MethodToolsList, fence: true, want: true},
+		"it ignores one request before a fence": {ignores: spec.MethodToolsList, fence: true},
+		"it ignores one request":                {ignores: spec.MethodToolsList},
+		"it responds":                           {},
 	} {
 		t.Run(name, func(t *testing.T) {
 			hangs := false
@@ -25,7 +28,12 @@ func TestIsHung(t *testing.T) {
 					s.write(normalResponse(m))
 				}
 			}, func(t *testing.T, c *Conversation, _ *scripted) {
-				c.Do(t.Context(), spec.MethodToolsList, nil)
+				if test.fence {
+					_ = c.Send(t.Context(), c.Request(c.NewID(), spec.MethodToolsList, nil))
+					_ = c.Fence(t.Context())
+				} else {
+					c.Do(t.Context(), spec.MethodToolsList, nil)
+				}
 				if got := c.IsHung(t.Context()); got != test.want {
 					t.Errorf("IsHung is %v", got)
 				}

@@ -24,16 +24,17 @@ const (
 	secondMethod = "com.example/second"
 )
 
-// silence returns a rule that reports each method to which the server did not respond in time.
-func silence() rules.Rule {
-	return rules.Rule{ID: "rule.silence", Title: "no response", Requirements: []string{pinged}, Start: func() rules.Fold {
+// silence returns a rule on the requirement that reports each method to which the server did not
+// respond in time.
+func silence(requirement string) rules.Rule {
+	return rules.Rule{ID: "rule.silence", Title: "no response", Requirements: []string{requirement}, Start: func() rules.Fold {
 		methods := map[int]string{}
 		return rules.Fold{OnEvent: func(_ *rules.Session, e *transcript.Event, out *rules.Reporter) {
 			switch e.Kind {
 			case transcript.Sent:
 				methods[e.Seq] = e.Messages()[0].Method
 			case transcript.GaveUp:
-				out.Report(verdict.Deviation{Requirement: pinged, Summary: methods[e.Of], Permitted: "a response", Seen: "none", At: []int{e.Of}})
+				out.Report(verdict.Deviation{Requirement: requirement, Summary: methods[e.Of], Permitted: "a response", Seen: "none", At: []int{e.Of}})
 			}
 		}}
 	}}
@@ -86,7 +87,7 @@ func TestSilenceAfterAnother(t *testing.T) {
 					}
 					return nil
 				}}
-				o := engine.Options{Cases: c.cases, Rules: []rules.Rule{silence()}, Revisions: []spec.Revision{spec.V20250618}, Dialer: y.dialer()}
+				o := engine.Options{Cases: c.cases, Rules: []rules.Rule{silence(pinged)}, Revisions: []spec.Revision{spec.V20250618}, Dialer: y.dialer()}
 				p, err := engine.Run(t.Context(), o)
 				if err != nil {
 					t.Fatal(err)
@@ -110,11 +111,13 @@ func TestHungServerIsReplaced(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		hangsAt string
+		fences  bool // the cases wait only for fences
 		want    verdict.Outcome
 		starts  int64 // at most
 	}{
-		{"at a request of a case", firstMethod, verdict.Kept, 11},
-		{"at the inventory", spec.MethodToolsList, verdict.NotObserved, 3},
+		{"at a request of a case", firstMethod, false, verdict.Kept, 12},
+		{"before a fence of a case", firstMethod, true, verdict.Kept, 11},
+		{"at the inventory", spec.MethodToolsList, false, verdict.NotObserved, 5},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -135,15 +138,28 @@ func TestHungServerIsReplaced(t *testing.T) {
 				}}
 				var cases []suite.Case
 				for i := range 9 {
-					cases = append(cases, requesting(fmt.Sprintf("toy.%d", i), true, 0, firstMethod))
+					k := requesting(fmt.Sprintf("toy.%d", i), true, 0, firstMethod)
+					if c.fences {
+						k.Run = func(ctx context.Context, t *suite.T) {
+							conv := t.Conversation(ctx)
+							_ = conv.Send(ctx, conv.Request(conv.NewID(), firstMethod, nil))
+							_ = conv.Fence(ctx)
+						}
+					}
+					cases = append(cases, k)
 				}
 				cases = append(cases, pinging(true))
-				p, err := engine.Run(t.Context(), engine.Options{Cases: cases, Revisions: []spec.Revision{spec.V20250618}, Dialer: y.dialer()})
+				p, err := engine.Run(t.Context(), engine.Options{Cases: cases, Rules: []rules.Rule{silence("base.request-answered")}, Revisions: []spec.Revision{spec.V20250618}, Dialer: y.dialer()})
 				if err != nil {
 					t.Fatal(err)
 				}
-				if got := p.Verdicts[0].Outcome; got != c.want {
-					t.Errorf("the verdict is %v, want %v", got, c.want)
+				if c.fences && len(p.Findings) > 0 {
+					t.Errorf("a later case met the server that hangs: it is reported that %s got no response", p.Findings[0].Summary)
+				}
+				for _, v := range p.Verdicts {
+					if v.Requirement == pinged && v.Outcome != c.want {
+						t.Errorf("the verdict is %v, want %v", v.Outcome, c.want)
+					}
 				}
 				if got := y.starts.Load(); got > c.starts {
 					t.Errorf("the server was started %d times, want at most %d", got, c.starts)
