@@ -34,8 +34,9 @@ type Options struct {
 	// waiting once another server has started in the same time and responded. Without
 	// it, the conversation waits for the whole StartTimeout.
 	Starts Starts
-	// Thorough makes the client wait for the response to a fence as long as for any other, and for
-	// several responses that do not come as long as for the first. Retries set it.
+	// Thorough makes the client wait for the response to a fence as long as for the response to any
+	// other request. It also gives several requests without a response the whole timeout, rather than
+	// only the first. Retries set it.
 	Thorough bool
 	// NoteShortWaits makes the client also record that no response came if it waited for less than
 	// the timeout (see transcript.Event.Short). It is for a caller that retries.
