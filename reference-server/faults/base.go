@@ -334,6 +334,8 @@ func errorFaults() []*Fault {
 		newFault("base.error-message-concise/long", "error messages are 2200 characters long", set("message", strconv.Quote(strings.Repeat("It failed. ", 200)))),
 		newFault("base.error-response-id/missing", "errors have no id", dropMember(errorsWithID(), "id")),
 		newFault("base.error-response-id/null", "errors have the id null", setMember(errorsWithID(), "id", "null")),
+		newFault("base.error-response-id/unsupported-version", "errors -32022 have no id", dropMember(errorsWithID(spec.CodeUnsupported), "id")).inRevisions(spec.V20260728).overTransports(spec.StreamableHTTP),
+		newFault("base.error-response-id/unknown-method", "errors -32601 have the id null", setMember(errorsWithID(spec.CodeMethodNotFound), "id", "null")).inRevisions(spec.V20260728).overTransports(spec.StreamableHTTP),
 		newFault("base.error-response-id-always/missing", "errors have no id", dropMember(errorsWithID(), "id")),
 		newFault("base.error-response-id-always/null", "errors have the id null", setMember(errorsWithID(), "id", "null")),
 

@@ -18,6 +18,8 @@ func legalRefusals() []*Fault {
 	return []*Fault{
 		newVariation("http-deficient-initialize-400", "an invalid initialize gets 400 and an error without an id", onExchange(isInvalidInitialize, refuse)),
 		newVariation("http-unknown-notification-400", "an unknown notification gets 400, also within a batch", onExchange(hasUnknownNotification, refuse)),
+		newVariation("http-unknown-notification-404", "an unknown notification gets 404 and error -32601 without an id", onExchange(hasUnknownNotification,
+			respond(http.StatusNotFound, jsonType, `{"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found"}}`))).inRevisions(spec.V20260728),
 		newVariation("http-damaged-batch-400", "a batch with an invalid member gets 400", onExchange(isDamagedBatch, refuse)).inRevisions(spec.V20250326),
 		newVariation("http-large-closes", "the server closes the connection on a body of more than 300 kB", onExchange(isLargeBody, closeWithoutResponse)),
 		newVariationWithState("http-rate-limited", "every third POST gets 429, after the first few", refuseEveryThird),

@@ -39,6 +39,7 @@ const (
 	resumeIgnored    = "streamable-http.last-event-id-ignored"
 	listenUnnamed    = "subscriptions.http-listen-no-mcp-name"
 	codeMeaning      = "base.error-code-defined-meaning"
+	errorResponseID  = "base.error-response-id"
 )
 
 func headerRules() []rules.Rule {
@@ -60,6 +61,12 @@ func headerRules() []rules.Rule {
 				sessionIgnored, listenUnnamed, codeMeaning,
 			},
 			Start: judgeExchangesAtEnd(judgeAcceptableHeaders),
+		},
+		{
+			ID:           "rule.refusal-ids",
+			Title:        "an error with a status of 4xx has the id of the request",
+			Requirements: []string{errorResponseID},
+			Start:        judgeExchangesAtEnd(judgeRefusalIDs),
 		},
 	}
 }
@@ -168,6 +175,35 @@ func judgeMismatchError(x *exchange, req *rules.Request, e *wire.Message, d verd
 		return
 	}
 	out.Report(d)
+}
+
+// judgeRefusalIDs judges the ids of errors that have a status of 4xx, which this revision requires
+// for some codes. Such an error must have the id of its request, because the request can be read.
+// Other codes are not judged: such an error may be about the exchange rather than the request.
+func judgeRefusalIDs(v *view, out *rules.Reporter) {
+	v.forEachRequest(func(x *exchange, req *rules.Request) {
+		e := x.errorIn()
+		if e == nil || x.Status()/100 != 4 || x.flaws&(badAccept|badType|badBody|foreignOrigin|otherHost) != 0 || len(req.HeaderFlaws) > 0 {
+			return
+		}
+		switch errorCode(e) {
+		case spec.CodeUnsupported, spec.CodeMissingClientCap:
+		case spec.CodeMethodNotFound, spec.CodeInvalidParams:
+			if !v.s.AppliesTo(req) {
+				return
+			}
+		default:
+			return
+		}
+		if e.ID.Same(req.Message.ID) {
+			out.MarkObserved(errorResponseID)
+			return
+		}
+		out.Report(verdict.Deviation{
+			Requirement: errorResponseID, Summary: "The server refuses a readable request with an error without its id.",
+			Permitted: "the id of the request; none only if the id can't be read", Seen: x.describeSeen(), At: x.positions(),
+		})
+	})
 }
 
 // isMethodServed reports whether the server served some request of this method with matching
