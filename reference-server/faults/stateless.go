@@ -40,6 +40,7 @@ func metadataFaults() []*Fault {
 		newFault(version+"internal-error", "requests without a protocol version get -32603", editStatelessErrors(spec.CodeInvalidParams, noVersion, setCode(spec.CodeInternal))).statelessOnly(),
 		newFault(capabilities+"served", "requests without client capabilities are served", supplyMeta(noCapabilities, all)),
 		newFault(capabilities+"list-served", "lists without client capabilities are served", supplyMeta(both(noCapabilities, not(isDiscover)), all)),
+		newFault(capabilities+"templates-served", "resources/templates/list is served without client capabilities", supplyMeta(both(noCapabilities, ofMethods(spec.MethodResourcesTemplates)), all)),
 		newFault(capabilities+"call-served", "tools/call is served without client capabilities", supplyMeta(both(noCapabilities, ofMethods(spec.MethodToolsCall)), all)),
 		newFault(capabilities+"listen-served", "subscriptions/listen is served without client capabilities", supplyMeta(both(noCapabilities, ofMethods(spec.MethodListen)), all)),
 		newFault(capabilities+"completion-served", "completion/complete is served without client capabilities", supplyMeta(both(noCapabilities, ofMethods(spec.MethodComplete)), all)),
@@ -302,6 +303,9 @@ func legalStateless() []*Fault {
 				return next(c)
 			}
 			return nil, &refserver.Error{Code: spec.CodeMethodNotFound, Message: "No such method", Data: map[string]any{"method": c.Method}}
+		})),
+		newVariation("templates-check-metadata", "resources/templates/list checks its metadata itself, with an error in other words", editStatelessErrors(spec.CodeInvalidParams, both(ofMethods(spec.MethodResourcesTemplates), lacksMeta(spec.MetaClientCapabilities)), func(e *refserver.Error) {
+			e.Message, e.Data = "Required", []any{map[string]any{"path": []string{"_meta", spec.MetaClientCapabilities}}}
 		})),
 		newVariation("tools-by-capabilities", "tools/list leaves out the tools for which the client lacks the capabilities", editStatelessResult(func(c *refserver.Call) bool {
 			_, offers := wire.Members(metaOf(c)[spec.MetaClientCapabilities])

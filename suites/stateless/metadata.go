@@ -99,6 +99,9 @@ func servedRequests(ctx context.Context, t *suite.T, c *client.Conversation) []s
 	requests := []suite.Request{{Method: spec.MethodDiscover}}
 	for _, method := range t.DeclaredLists() {
 		requests = append(requests, suite.Request{Method: method})
+		if method == spec.MethodResourcesList {
+			requests = append(requests, suite.Request{Method: spec.MethodResourcesTemplates})
+		}
 	}
 	for _, method := range []string{spec.MethodResourcesRead, spec.MethodPromptsGet, spec.MethodToolsCall} {
 		if r := t.OrdinaryRequest(method); r.Method == method {
