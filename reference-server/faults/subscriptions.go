@@ -50,6 +50,9 @@ func listenFilterFaults() []*Fault {
 			delete(p, "_meta")
 		})),
 
+		newFault(present+"zero-acknowledgement", "the acknowledgement of a subscription whose id is 0 has no subscriptionId", editSentParams(spec.MethodAcknowledged, ifIDIsZero(omitMembers("_meta")))),
+		newFault(present+"zero-lists", "notifications of a subscription whose id is 0 have no subscriptionId", editSentParams(spec.MethodToolsChanged, ifIDIsZero(omitMembers("_meta")))),
+
 		newFault(value+"text", "subscriptionIds are strings", editSentParams(spec.MethodToolsChanged, editMember("_meta", func(m map[string]any) {
 			m[spec.MetaSubscriptionID] = "id-" + string(wire.JSON(m[spec.MetaSubscriptionID]))
 		}))),
@@ -106,6 +109,16 @@ func listenFilterFaults() []*Fault {
 	)
 }
 
+// ifIDIsZero makes an edit of the params of notifications whose subscriptionId is 0.
+func ifIDIsZero(e edit) edit {
+	return func(params map[string]any) {
+		meta, _ := params["_meta"].(map[string]any)
+		if string(wire.JSON(meta[spec.MetaSubscriptionID])) == "0" {
+			e(params)
+		}
+	}
+}
+
 // withChangingTools lets the harness call the tools that change lists and resources.
 func withChangingTools(rows ...*Fault) []*Fault {
 	for i := range rows {
@@ -135,6 +148,9 @@ func legalSubscriptions() []*Fault {
 				}
 			}))
 		}),
+		newVariation("zero-as-fraction", "the subscriptionId 0 is written 0.0", combineSeams(
+			editSentParams(spec.MethodAcknowledged, ifIDIsZero(editMember("_meta", setValue(spec.MetaSubscriptionID, rawJSON("0.0"))))),
+			editSentParams(spec.MethodToolsChanged, ifIDIsZero(editMember("_meta", setValue(spec.MetaSubscriptionID, rawJSON("0.0"))))))),
 		newVariation("changes-twice", "each change is announced twice", EditOutgoing(isChange, func(o *refserver.Out) { o.Frames = append(o.Frames, o.Frames[0]) })),
 		newVariation("no-changes-declared", "no changes are declared, and none are acknowledged", combineSeams(
 			withholdListChanged("tools", "prompts", "resources"),
