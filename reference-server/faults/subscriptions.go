@@ -64,6 +64,11 @@ func listenFilterFaults() []*Fault {
 		newFault(types+"all", "every subscription gets all types of notifications", editFilter(func(filter map[string]any) {
 			filter["toolsListChanged"], filter["promptsListChanged"], filter["resourcesListChanged"] = true, true, true
 		})),
+		newFault(types+"any-list", "a subscription to the list of prompts or of resources gets notifications of the list of tools", editFilter(func(filter map[string]any) {
+			if filter["promptsListChanged"] == true || filter["resourcesListChanged"] == true {
+				filter["toolsListChanged"] = true
+			}
+		})),
 		newFault(types+"false", "a subscription with false for a type gets notifications of that type", editFilter(func(filter map[string]any) {
 			for name, v := range filter {
 				if v == false {
@@ -151,6 +156,7 @@ func legalSubscriptions() []*Fault {
 		newVariation("zero-as-fraction", "the subscriptionId 0 is written 0.0", combineSeams(
 			editSentParams(spec.MethodAcknowledged, ifIDIsZero(editMember("_meta", setValue(spec.MetaSubscriptionID, rawJSON("0.0"))))),
 			editSentParams(spec.MethodToolsChanged, ifIDIsZero(editMember("_meta", setValue(spec.MetaSubscriptionID, rawJSON("0.0"))))))),
+		newVariationWithState("prompts-change-with-tools", "a subscription to the list of prompts alone gets its notification when the list of tools changes", promptsChangeWithTools),
 		newVariation("changes-twice", "each change is announced twice", EditOutgoing(isChange, func(o *refserver.Out) { o.Frames = append(o.Frames, o.Frames[0]) })),
 		newVariation("no-changes-declared", "no changes are declared, and none are acknowledged", combineSeams(
 			withholdListChanged("tools", "prompts", "resources"),
@@ -265,6 +271,44 @@ func repeatAcknowledgement() *refserver.Seams {
 		}
 		return next(c)
 	})
+}
+
+// promptsChangeWithTools announces a change of the list of prompts, to subscriptions that request
+// nothing else, when the list of tools changes.
+func promptsChangeWithTools() *refserver.Seams {
+	type subscription struct {
+		session *refserver.Session
+		id      string
+	}
+	var translated sync.Map // these subscriptions
+	ofTranslated := func(method string) MessageFilter {
+		return func(o *refserver.Out) bool {
+			if !notifications(method)(o) {
+				return false
+			}
+			id := wire.IDAt(wire.Parse(o.Frames[0]).Messages[0].Params(), spec.MetaPointer(spec.MetaSubscriptionID))
+			_, ok := translated.Load(subscription{o.Session, id.Raw()})
+			return ok
+		}
+	}
+	return combineSeams(
+		WrapHandler(spec.MethodListen, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+			names, filter := wire.Members(wire.At(c.Params, "/notifications"))
+			if len(names) == 1 && filter["promptsListChanged"].Kind() == 't' {
+				translated.Store(subscription{c.Session, c.ID.Raw()}, true)
+				_, params := wire.Members(c.Params)
+				params["notifications"] = rawJSON(`{"toolsListChanged":true}`)
+				c.Params = wire.JSON(params)
+			}
+			return next(c)
+		}),
+		EditMessage(ofTranslated(spec.MethodAcknowledged), func(m Members) {
+			_, params := wire.Members(m["params"])
+			params["notifications"] = rawJSON(`{"promptsListChanged":true}`)
+			m["params"] = wire.JSON(params)
+		}),
+		EditMessage(ofTranslated(spec.MethodToolsChanged), func(m Members) { m["method"] = wire.Quote(spec.MethodPromptsChanged) }),
+	)
 }
 
 // sendWithFirstID sets the subscription id of all notifications of the given methods to the id of

@@ -158,9 +158,9 @@ func watchedURIs(t *suite.T) (changing, others []string) {
 var zero = wire.IntID(0)
 
 // subscribeToChanges opens several subscriptions at the same time: one to nothing, one to
-// everything, one whose id is a string, one to some things, whose id is 0, and one with an empty
-// filter. The one to nothing comes first, because servers that know only one subscription send
-// everything with the id of the first.
+// everything, one whose id is a string, one to some things, whose id is 0, one with an empty
+// filter, and two to one list each. The one to nothing comes first, because servers that know only
+// one subscription send everything with the id of the first.
 func subscribeToChanges(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
 	changing, others := watchedURIs(t)
@@ -183,7 +183,9 @@ func subscribeToChanges(ctx context.Context, t *suite.T) {
 		return
 	}
 	listen(ctx, c, zero, some)
-	listen(ctx, c, c.NewID(), map[string]any{})
+	for _, filter := range []map[string]any{{}, {"promptsListChanged": true}, {"resourcesListChanged": true}} {
+		listen(ctx, c, c.NewID(), filter)
+	}
 	all := knownChanges(t)
 	for _, ch := range all {
 		for n := range 2 { // the next call may remove what this one adds
