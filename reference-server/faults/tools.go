@@ -68,6 +68,7 @@ func callFaults() []*Fault {
 				}
 				return next(c)
 			})).inRevisions(revisionsWithReadOnlyHint()...),
+		newFault("tools.call.arguments-optional/internal-error", "a call without arguments gets an internal error", refuseCalls(spec.MethodToolsCall, lacksArguments, spec.CodeInternal, "Internal error")).inRevisions(append(revisionsWithReadOnlyHint(), spec.V20260728)...),
 		newFault("tools.call.listed-tool-is-found/renamed", "tools/list has other names than tools/call accepts", EditResult(spec.MethodToolsList, func(r map[string]any) {
 			for _, t := range objectsIn(r, "tools") {
 				t["name"] = t["name"].(string) + "_v2"

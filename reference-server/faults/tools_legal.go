@@ -44,6 +44,10 @@ func legalToolsAndPrompts() []*Fault {
 		newVariation("tools-by-number", "the names of tools do not describe what they do", combineSeams(
 			renameListedTool("slow", "t1"), renameListedTool("log", "t2"), renameListedTool("ask-roots", "t3"), renameListedTool("ask-sampling", "t4"), renameListedTool("ask-elicitation", "t5"),
 			renameListedTool("trigger-list-changed", "t6"), renameListedTool("update-resource", "t7"))),
+		newVariationWithState("first-call-fails", "the first call without arguments gets an internal error, because something is not ready", func() *refserver.Seams {
+			var called atomic.Bool
+			return refuseCalls(spec.MethodToolsCall, func(c *refserver.Call) bool { return lacksArguments(c) && !called.Swap(true) }, spec.CodeInternal, "Internal error")
+		}).inRevisions(append(revisionsWithReadOnlyHint(), spec.V20260728)...),
 		newVariation("tool-always-fails", "two tools always fail in the same way", refuseCalls(spec.MethodToolsCall, func(c *refserver.Call) bool {
 			return toolName(c) == "add" || toolName(c) == "distance"
 		}, spec.CodeInternal, "runtime error: index out of range [0] with length 0")),

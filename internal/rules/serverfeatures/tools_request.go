@@ -131,11 +131,45 @@ type optionalTrial struct {
 	thing       string
 	order       []string
 	bare, empty map[string]*rules.Observation // by name: the first response to a request without arguments, and with an empty object
+	turns       map[string]*turns
+}
+
+// turns are the outcomes of requests without arguments, and with an empty object, in their order.
+type turns struct {
+	failed, served []*rules.Observation // in turn: -32603 without arguments, and a success with an empty object
+	mixed          bool                 // a request without arguments had another outcome, or one with an empty object failed
+}
+
+func (t *turns) note(isBare bool, obs *rules.Observation) {
+	code, _ := obs.Message.ErrorCode()
+	switch {
+	case isBare && spec.Code(code) == spec.CodeInternal:
+		if len(t.failed) == len(t.served) {
+			t.failed = append(t.failed, obs)
+		}
+	case isBare || !isSuccess(obs.Message):
+		t.mixed = true
+	case len(t.failed) > len(t.served):
+		t.served = append(t.served, obs)
+	}
+}
+
+// areConclusive reports whether the missing arguments are the reason for an internal error: it came
+// for each request without them, at least twice, and for none with an empty object, which was sent
+// in between. No other request was in progress, because otherwise the reason may be the load.
+func (t *turns) areConclusive(s *rules.Session) bool {
+	return !t.mixed && len(t.served) > 1 && !slices.ContainsFunc(t.failed, func(obs *rules.Observation) bool {
+		return slices.ContainsFunc(s.ClientRequests(), func(other *rules.Request) bool {
+			return other != obs.Request && other.Message.Method != spec.MethodListen && other.Event.Seq < obs.Event.Seq &&
+				len(other.Responses) > 0 && other.Responses[0].Event.Seq > obs.Request.Event.Seq
+		})
+	})
 }
 
 func (w *optionalTrial) note(name string, arguments jsontext.Value, obs *rules.Observation) {
 	if w.bare == nil {
 		w.bare, w.empty = map[string]*rules.Observation{}, map[string]*rules.Observation{}
+		w.turns = map[string]*turns{}
 	}
 	into := w.empty
 	switch members, _ := wire.Members(arguments); {
@@ -150,6 +184,10 @@ func (w *optionalTrial) note(name string, arguments jsontext.Value, obs *rules.O
 	if into[name] == nil {
 		into[name] = obs
 	}
+	if w.turns[name] == nil {
+		w.turns[name] = &turns{}
+	}
+	w.turns[name].note(arguments == nil, obs)
 }
 
 // judge reports the names for which a request without arguments is refused, although a request with
@@ -165,8 +203,10 @@ func (w *optionalTrial) judge(s *rules.Session, out *rules.Reporter) {
 			continue
 		case empty != nil && !isSuccess(empty.Message):
 			continue
-		case hasServerRequestMeanwhile(s, bare), w.thing == "tool" && spec.Code(code) == spec.CodeInternal:
-			continue // the reason may be the client's response to that request, or a high load
+		case hasServerRequestMeanwhile(s, bare):
+			continue // the reason may be the client's response to that request
+		case w.thing == "tool" && spec.Code(code) == spec.CodeInternal && !w.turns[name].areConclusive(s):
+			continue // the reason may be a high load
 		case empty == nil && spec.Code(code) != spec.CodeInvalidParams && spec.Code(code) != spec.CodeInvalidRequest:
 			continue
 		}
