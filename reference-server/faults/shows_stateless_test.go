@@ -59,11 +59,13 @@ func statelessConversations() []conversation {
 		// subscriptions: one is cancelled, then the others end
 		{answers: 4, chunks: []string{
 			ask("1", "subscriptions/listen", everything), ask(`"1"`, "subscriptions/listen", everything), withMeta("2", "subscriptions/listen", `"notifications":{}`, `"progressToken":"listening"`),
+			ask("0", "subscriptions/listen", `"notifications":{"toolsListChanged":true}`), ask("7", "subscriptions/listen", `"notifications":{"promptsListChanged":true}`),
 			call("3", "trigger-list-changed", `"list":"tools"`), cancel("1"), call("4", "trigger-list-changed", `"list":"prompts"`), call("5", "update-resource", ""),
 			ask("6", "subscriptions/listen", ""),
 		}},
 		// requests that lack metadata, name other versions, or have methods of other revisions
-		{answers: 10, chunks: []string{
+		{answers: 11, chunks: []string{
+			request("11", "resources/templates/list", `{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}`),
 			request("10", "tools/list", fmt.Sprintf(`{"cursor":%q,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}`, base64.RawURLEncoding.EncodeToString([]byte("tools/list@15")))),
 			request("1", "server/discover", `{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}`),
 			request("2", "server/discover", `{"_meta":{"io.modelcontextprotocol/protocolVersion":"1900-01-01","io.modelcontextprotocol/clientCapabilities":{}}}`),
