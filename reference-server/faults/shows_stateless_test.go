@@ -41,7 +41,8 @@ func statelessConversations() []conversation {
 	everything := `"notifications":{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true,"resourceSubscriptions":["demo://note"]}`
 	return []conversation{
 		// what is offered
-		{answers: 15, chunks: []string{
+		{answers: 16, chunks: []string{
+			withMeta("16", "server/discover", "", `"io.modelcontextprotocol/clientInfo":{"name":"c","version":"1","title":"Client"}`),
 			ask("1", "server/discover", ""), ask("2", "tools/list", ""), page("3", "tools/list", 3), ask("4", "prompts/list", ""), ask("5", "resources/list", ""),
 			page("6", "resources/list", 3), ask("7", "resources/templates/list", ""), ask("8", "resources/read", `"uri":"demo://note"`), call("9", "echo", `"text":"a"`),
 			ask("10", "prompts/get", `"name":"hello"`), ask("11", "resources/read", `"uri":"demo://roots"`),

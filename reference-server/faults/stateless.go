@@ -62,6 +62,16 @@ func metadataFaults() []*Fault {
 		newFault(anonymous+"lists", "lists without clientInfo are refused", unnamed(ofMethods(spec.MethodToolsList, spec.MethodResourcesList, spec.MethodPromptsList))),
 		newFault(anonymous+"calls", "tool calls without clientInfo are refused", unnamed(ofMethods(spec.MethodToolsCall))),
 		newFault(anonymous+"reads", "resources are not read without clientInfo", unnamed(ofMethods(spec.MethodResourcesRead))),
+		newFault("stateless.client-info-members/refused", "a clientInfo with more than name and version is refused", refuseMetadata(func(meta Members) bool {
+			return len(unknownMembers(meta[spec.MetaClientInfo], "name", "version")) > 0
+		})),
+		newFault("stateless.client-info-members/calls", "tool calls with icons in clientInfo are refused", refuseMetadata(func(meta Members) bool { return wire.At(meta[spec.MetaClientInfo], "/icons") != nil }, spec.MethodToolsCall)),
+		newFault("stateless.client-capabilities-open/refused", "requests with unknown client capabilities are refused", refuseMetadata(func(meta Members) bool {
+			return len(unknownMembers(meta[spec.MetaClientCapabilities], knownCapabilities...)) > 0
+		})),
+		newFault("stateless.client-capabilities-open/experimental", "resources are not read for clients with experimental capabilities", refuseMetadata(func(meta Members) bool {
+			return wire.At(meta[spec.MetaClientCapabilities], "/experimental") != nil
+		}, spec.MethodResourcesRead)),
 		newFault("stateless.client-info-no-behaviour/instructions", "one client gets different instructions", editStatelessResult(func(c *refserver.Call) bool {
 			return c.Method == spec.MethodDiscover && clientName(c) == "claude-ai"
 		}, setValue("instructions", "For this client alone."))),
@@ -284,6 +294,26 @@ func refuseForeignCursors() *refserver.Seams {
 	}))
 }
 
+// knownCapabilities are the client capabilities that the revision defines.
+var knownCapabilities = []string{"elicitation", "experimental", "extensions", "roots", "sampling"}
+
+// unknownMembers returns the names of an object's members that are not known.
+func unknownMembers(object jsontext.Value, known ...string) []string {
+	names, _ := wire.Members(object)
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(known, name) })
+}
+
+// refuseMetadata refuses requests of the given methods, or of all if there are none, whose metadata
+// match.
+func refuseMetadata(when func(meta Members) bool, methods ...string) *refserver.Seams {
+	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		if isStatelessCall(c) && (len(methods) == 0 || ofMethods(methods...)(c)) && when(metaOf(c)) {
+			return nil, &refserver.Error{Code: spec.CodeInvalidParams, Message: "Unrecognized key", Status: 400}
+		}
+		return next(c)
+	})
+}
+
 // legalStateless returns the legal variations in checking metadata and in the members of
 // every result.
 func legalStateless() []*Fault {
@@ -306,6 +336,16 @@ func legalStateless() []*Fault {
 		})),
 		newVariation("templates-check-metadata", "resources/templates/list checks its metadata itself, with an error in other words", editStatelessErrors(spec.CodeInvalidParams, both(ofMethods(spec.MethodResourcesTemplates), lacksMeta(spec.MetaClientCapabilities)), func(e *refserver.Error) {
 			e.Message, e.Data = "Required", []any{map[string]any{"path": []string{"_meta", spec.MetaClientCapabilities}}}
+		})),
+		newVariation("names-what-it-ignores", "results name the client capabilities and the members of clientInfo that the server ignores", WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+			result, err := next(c)
+			ignored := append(unknownMembers(metaOf(c)[spec.MetaClientInfo], "name", "version"), unknownMembers(metaOf(c)[spec.MetaClientCapabilities], knownCapabilities...)...)
+			if err != nil || !isStatelessCall(c) || len(ignored) == 0 {
+				return result, err
+			}
+			r := decodeObject(result)
+			editMember("_meta", setValue("com.example/ignored", ignored))(r)
+			return r, nil
 		})),
 		newVariation("tools-by-capabilities", "tools/list leaves out the tools for which the client lacks the capabilities", editStatelessResult(func(c *refserver.Call) bool {
 			_, offers := wire.Members(metaOf(c)[spec.MetaClientCapabilities])

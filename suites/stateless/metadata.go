@@ -8,6 +8,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
@@ -72,15 +73,20 @@ func sendIncomplete(ctx context.Context, c *client.Conversation, id wire.ID, fra
 	return c.DoRaw(ctx, id, frame)
 }
 
-const infoOptional = "stateless.client-info-optional"
+const (
+	infoOptional     = "stateless.client-info-optional"
+	infoMembers      = "stateless.client-info-members"
+	capabilitiesOpen = "stateless.client-capabilities-open"
+)
 
-// anonymousCase sends one request of each kind without clientInfo. A rule judges the responses to
-// requests that have no params besides _meta.
+// anonymousCase sends one request of each kind without clientInfo, and with all that a client may
+// say about itself. A rule judges the responses to requests without clientInfo that have no params
+// besides _meta.
 func anonymousCase() suite.Case {
 	return suite.Case{
 		ID:                 "stateless.anonymous",
-		Title:              "Sends one request of each kind without clientInfo",
-		Requirements:       []string{infoOptional},
+		Title:              "Sends one request of each kind without clientInfo, with all its members, and with unknown capabilities",
+		Requirements:       []string{infoOptional, infoMembers, capabilitiesOpen},
 		SharesConversation: true,
 		Run: func(ctx context.Context, t *suite.T) {
 			c := t.Conversation(ctx)
@@ -89,8 +95,55 @@ func anonymousCase() suite.Case {
 				if r.Params != nil { // otherwise a rule judges it
 					t.Expect(c, reply).Keeps(infoOptional, "The server refuses a request without clientInfo.", suite.BeResult())
 				}
+				introduce(ctx, t, c, r)
 			}
 		},
+	}
+}
+
+// introduce sends a request with all members of clientInfo and with unknown capabilities. If the
+// server refuses it, introduce sends one with each of them, and one with neither.
+func introduce(ctx context.Context, t *suite.T, c *client.Conversation, r suite.Request) {
+	info := client.ClientInfo()
+	maps.Copy(info, map[string]any{
+		"title": "MCP Conform", "description": "Judges servers", "websiteUrl": "https://example.com/",
+		"icons": []any{map[string]any{"src": "https://example.com/icon.png", "mimeType": "image/png", "sizes": []string{"48x48"}}},
+	})
+	capabilities, _ := c.Metadata()[spec.MetaClientCapabilities].(map[string]any)
+	capabilities = maps.Clone(capabilities)
+	capabilities["x-unknown"] = map[string]any{}
+	capabilities["experimental"] = map[string]any{"com.example/x": map[string]any{}}
+	both := suite.WithMeta(c, spec.MetaClientInfo, info)
+	both[spec.MetaClientCapabilities] = capabilities
+	switch reply := sendWithMeta(ctx, c, r, both); {
+	case reply.Succeeded():
+		t.MarkKept(infoMembers)
+		t.MarkKept(capabilitiesOpen)
+		return
+	case !reply.Answered() || reply.Busy():
+		return
+	}
+	for _, odd := range []struct {
+		requirement, summary, permitted string
+		meta                            map[string]any
+	}{
+		{infoMembers, "The server refuses a clientInfo with more than name and version.", "a result, as title, description, websiteUrl and icons are members, too", suite.WithMeta(c, spec.MetaClientInfo, info)},
+		{capabilitiesOpen, "The server refuses a request with unknown client capabilities.", "a result, as capabilities are an open set", suite.WithMeta(c, spec.MetaClientCapabilities, capabilities)},
+	} {
+		reply := sendWithMeta(ctx, c, r, odd.meta)
+		ordinary := sendWithMeta(ctx, c, r, c.Metadata())
+		switch {
+		case reply.Succeeded():
+			t.MarkKept(odd.requirement)
+		case !reply.Answered() || reply.Busy():
+		case !ordinary.Succeeded():
+			t.MarkNotObserved(odd.requirement, "the server did not serve "+r.Method+" with the usual metadata, either")
+		default:
+			t.Report(c, verdict.Deviation{
+				Requirement: odd.requirement, Summary: odd.summary, Permitted: odd.permitted,
+				Seen: suite.Describe(reply), At: slices.Concat(reply.Positions(), ordinary.Positions()),
+			})
+		}
 	}
 }
 
