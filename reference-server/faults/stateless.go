@@ -257,6 +257,7 @@ func removedMethodFaults() []*Fault {
 		newFault(missing+"own-code", "an undeclared capability is refused with a code of the server's own", editStatelessErrors(spec.CodeMissingClientCap, always, func(e *refserver.Error) {
 			e.Code, e.Data, e.Status = 4001, nil, 200
 		})),
+		newFault(missing+"failed-result", "a tool reports an undeclared capability in a result with isError", failWithout(func(capability string) string { return "The client does not support " + capability + "." })),
 		newFault(data+"none", "error -32021 has no data", editStatelessErrors(spec.CodeMissingClientCap, always, func(e *refserver.Error) { e.Data = nil })),
 		newFault(data+"names", "error -32021 lists capabilities in an array", editStatelessErrors(spec.CodeMissingClientCap, always, func(e *refserver.Error) {
 			e.Data = map[string]any{"requiredCapabilities": []string{"elicitation"}}
@@ -314,6 +315,19 @@ func refuseMetadata(when func(meta Members) bool, methods ...string) *refserver.
 	})
 }
 
+// failWithout lets tools return a result with isError instead of error -32021. The function text
+// returns its text for the first capability that the error names.
+func failWithout(text func(capability string) string) *refserver.Seams {
+	return WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		result, err := next(c)
+		if err == nil || err.Code != spec.CodeMissingClientCap {
+			return result, err
+		}
+		names, _ := wire.Members(wire.At(wire.JSON(err.Data), "/requiredCapabilities"))
+		return completeResult(failedResult(text(names[0]))), nil
+	})
+}
+
 // legalStateless returns the legal variations in checking metadata and in the members of
 // every result.
 func legalStateless() []*Fault {
@@ -356,6 +370,7 @@ func legalStateless() []*Fault {
 				return strings.HasPrefix(name, "ask-")
 			})
 		})),
+		newVariation("fails-without-capability", "a tool that may not ask the client fails for another reason", failWithout(func(string) string { return "There is no answer to the question." })),
 		newVariation("more-in-missing-capability", "error -32021 has another message, and more data", editStatelessErrors(spec.CodeMissingClientCap, always, func(e *refserver.Error) {
 			data := decodeObject(e.Data)
 			data["hint"] = "declare them"

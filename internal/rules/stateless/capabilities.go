@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/mcp-conform/mcp-conform/internal/lazyregexp"
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
@@ -31,7 +32,7 @@ func capabilityRules() []rules.Rule {
 			Start: func() rules.Fold {
 				n := &capabilityNeeds{}
 				return rules.Fold{OnMessage: rules.MergeHandlers(
-					rules.Handlers{rules.ErrorTo(""): n.judgeError},
+					rules.Handlers{rules.ErrorTo(""): n.judgeError, rules.ResultOf(spec.MethodToolsCall): n.judgeFailure},
 					rules.Handlers{rules.ServerRequest(""): n.note},
 				)}
 			},
@@ -105,10 +106,42 @@ func (n *capabilityNeeds) judgeError(s *rules.Session, obs *rules.Observation, o
 	d := deviationOf(missingCapability, obs)
 	d.Summary, d.Permitted = "The server refuses an undeclared capability, but not with -32021.", "error -32021, or a result that does without "+capability
 	message, _ := wire.Text(wire.At(obs.Message.Member("error"), "/message"))
-	if !regexp.MustCompile(`(?i)\b` + strings.TrimSuffix(capability, "s")).MatchString(message) {
+	if !namesCapability(message, capability) {
 		d.Weight = verdict.AtMostWarning // another reason is possible
 	}
 	out.Report(d)
+}
+
+// namesCapability reports whether a text contains the name of a capability.
+func namesCapability(text, capability string) bool {
+	return regexp.MustCompile(`(?i)\b` + strings.TrimSuffix(capability, "s")).MatchString(text)
+}
+
+// lacksSupport matches what a server writes about a client that lacks something.
+var lacksSupport = lazyregexp.New(`(?i)client|support|capabilit|declare`)
+
+// judgeFailure judges a result with isError whose text says that the client lacks a capability,
+// although an equal call of a client that has it required input. It is at most a warning, because a
+// tool may do without the capability, and fail for that reason.
+func (n *capabilityNeeds) judgeFailure(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+	if !isJudged(s, obs) || !obs.Request.IsRegular() || !obs.Request.Metadata.IsComplete() || rules.IsRetry(obs.Request.Message) || obs.Message.ResultAt("/isError").Kind() != 't' {
+		return
+	}
+	capability := n.knownMissingCapability(obs.Request)
+	if capability == "" {
+		return
+	}
+	for _, block := range wire.Elements(obs.Message.ResultAt("/content")) {
+		text, _ := wire.Text(wire.At(block, "/text"))
+		if !namesCapability(text, capability) || !lacksSupport.MatchString(text) {
+			continue
+		}
+		d := deviationOf(missingCapability, obs)
+		d.Summary, d.Permitted = "The server refuses an undeclared capability in a result with isError.", "error -32021, or a result that does without "+capability
+		d.Weight = verdict.AtMostWarning
+		out.Report(d)
+		return
+	}
 }
 
 // judgeMissingCapability judges an error -32021. If the error names only declared capabilities,
