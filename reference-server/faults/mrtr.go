@@ -2,6 +2,7 @@ package faults
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"strings"
@@ -98,6 +99,12 @@ func multiRoundFaults() []*Fault {
 				return "You are a guest."
 			})
 		}),
+		newFaultWithState("mrtr.request-state-tampered/signature-optional", "the signature of a requestState is verified only if there is one", func() *refserver.Seams {
+			return keepSigned(func(signature, right string) bool { return signature == "" || signature == "."+right })
+		}),
+		newFaultWithState("mrtr.request-state-tampered/signature-prefix", "of the signature of a requestState only as many bytes are compared as the client sends", func() *refserver.Seams {
+			return keepSigned(func(signature, right string) bool { return signature != "" && strings.HasPrefix("."+right, signature) })
+		}),
 		newFaultWithState("mrtr.request-state-tampered/any", "any requestState counts as the last one that the server sent", func() *refserver.Seams { return takeAnyState(false) }),
 		newFault("mrtr.request-state-attacker-controlled/number", "a requestState that is a number ends the process", exitOnRequest("", func(c *refserver.Call) bool {
 			return wire.At(c.Params, "/requestState").Kind() == '0'
@@ -127,6 +134,9 @@ func legalMultiRound() []*Fault {
 		})),
 		newVariation("contents-refused", "a retry whose input has a name that the server does not know gets -32602", refuseRetries(acceptsNamedContent)),
 		newVariation("needs-sampling-later", "a call needs sampling once its input is complete, and gets -32021 from a client without it", needSamplingAfterInput()),
+		newVariationWithState("states-signed", "a part of a signed requestState is shown in the result, and a state without a signature counts as none", func() *refserver.Seams {
+			return combineSeams(keepSigned(func(signature, right string) bool { return signature == "."+right }), passOverUnsigned())
+		}),
 		newVariationWithState("states-once", "each requestState is accepted only once", refuseUsedStates),
 		newVariation("errors-for-foreign-states", "a state that the server did not send gets an internal error", setErrorCode(func(o *refserver.Out) bool {
 			return errorsWithID(spec.CodeInvalidParams)(o) && bytes.Contains(o.Frames[0], []byte("requestState"))
@@ -249,6 +259,40 @@ func keepInState(value any, say func(value any) string) *refserver.Seams {
 			return r, nil
 		}),
 	)
+}
+
+// keepSigned keeps a greeting in requestState, followed by a dot and a signature, and returns the
+// greeting of the retry's requestState as the text of the result. isValid decides whether a state
+// is accepted. Its arguments are the signature of the retry's state, with the dot, or "" if there is
+// none, and the right signature without the dot.
+func keepSigned(isValid func(signature, right string) bool) *refserver.Seams {
+	sign := func(payload string) string {
+		sum := sha256.Sum256([]byte("a secret of the server" + payload))
+		return base64.RawURLEncoding.EncodeToString(sum[:])
+	}
+	return combineSeams(greetByState("Hello"), wrapState(
+		func(payload string) string { return payload + "." + sign(payload) },
+		func(text string) string {
+			payload, _, _ := strings.Cut(text, ".")
+			if !isValid(text[len(payload):], sign(payload)) {
+				return "" // which the server refuses
+			}
+			return payload
+		},
+	))
+}
+
+// passOverUnsigned serves a retry whose requestState has no signature as if it had no requestState.
+func passOverUnsigned() *refserver.Seams {
+	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		state, given := wire.Text(wire.At(c.Params, "/requestState"))
+		if _, signature, _ := strings.Cut(state, "."); given && signature == "" {
+			params := decodeObject(c.Params)
+			delete(params, "requestState")
+			c.Params = wire.JSON(params)
+		}
+		return next(c)
+	})
 }
 
 // takeAnyState replaces any requestState with the last one that the server issued for the same

@@ -57,7 +57,7 @@ func isComplete(a *suite.OutsideResponse) bool {
 
 // tryForgedRetries reports whether a retry with a changed state is completed.
 func tryForgedRetries(ctx context.Context, a inputRequest, state string, send func(params map[string]any) *suite.OutsideResponse) bool {
-	for _, params := range a.forgedRetries(ctx, state) {
+	for _, params := range a.forgedRetries(ctx, state, forgeries) {
 		if isComplete(send(params)) {
 			return true
 		}

@@ -64,16 +64,42 @@ type forgery struct {
 	state  string
 	marker string // what the result shows if the server uses the change; may be ""
 	edited bool   // the state is as before, apart from one value in its content
+	cut    *cut   // how the signature was changed; nil if it was not
 }
 
-// forgeries returns changes of a state: some that only make the state invalid and, if the state is
-// JSON, some that replace a value in it.
+// forgeries returns changes of a state: some that only make the state invalid, some that only change
+// the signature and, if the state is JSON, some that replace a value in it.
 func forgeries(state string) []forgery {
 	out := []forgery{{what: "a string that the server never sent", state: "mcp-conform-made-up"}}
 	if n := len(state); n >= 4 {
 		out = append(out, forgery{what: "half of the state", state: state[:n/2]}, forgery{what: "a changed character", state: flipCharacter(state, n/3)})
 	}
-	return append(out, editedStates(state)...)
+	if payload, signature := splitState(state); len(signature) > 1 {
+		for i := range cuts {
+			out = append(out, forgery{what: "the state " + cuts[i].what, state: payload + cuts[i].signature, cut: &cuts[i]})
+		}
+	}
+	return append(out, editedStates(state, nil)...)
+}
+
+// A cut is a change of a state's signature that a server which verifies carelessly accepts: it may
+// verify only if there is a signature, or compare only as many bytes as there are.
+type cut struct {
+	what      string
+	signature string // with the dot before it
+}
+
+var cuts = []cut{{"without its signature", ""}, {"with an empty signature", "."}}
+
+// splitState splits a state into its content and what follows the last dot: a signature, with the
+// dot. The signature is "" if there is none.
+func splitState(state string) (payload, signature string) {
+	if !strings.HasPrefix(state, "{") {
+		if i := strings.LastIndexByte(state, '.'); i > 0 {
+			return state[:i], state[i:]
+		}
+	}
+	return state, ""
 }
 
 // flipCharacter replaces the byte at a position with an A, or with a B if it is an A. If the
@@ -100,14 +126,14 @@ const (
 // maxEdits bounds the values that are replaced.
 const maxEdits = 6
 
-// editedStates returns the states in which one value of the content is replaced. The content must
-// be a JSON object, plain or in base64. A dot and more text may follow it.
-func editedStates(state string) []forgery {
-	payload, rest := state, ""
-	if !strings.HasPrefix(state, "{") {
-		if i := strings.LastIndexByte(state, '.'); i > 0 {
-			payload, rest = state[:i], state[i:]
-		}
+// editedStates returns the states in which one value of the content is replaced, and the signature
+// is cut unless cut is nil. The content must be a JSON object, plain or in base64. A dot and a
+// signature may follow it.
+func editedStates(state string, cut *cut) []forgery {
+	payload, rest := splitState(state)
+	what := "a replaced value in its content"
+	if cut != nil {
+		rest, what = cut.signature, what+", "+cut.what
 	}
 	encode := func(b []byte) string { return string(b) }
 	content := []byte(payload)
@@ -135,7 +161,7 @@ func editedStates(state string) []forgery {
 		if err != nil {
 			break
 		}
-		out = append(out, forgery{what: "a replaced value in its content", state: encode(b) + rest, marker: shows, edited: true})
+		out = append(out, forgery{what: what, state: encode(b) + rest, marker: shows, edited: true})
 	}
 	return out
 }
@@ -182,15 +208,15 @@ func replaceScalar(v any, n *int) (found bool, shows string) {
 	return false, ""
 }
 
-// forgedRetries returns, for each forgery of the state, the params of a retry with it. Each retries
-// a new request, because a state may be usable only once. The sequence ends when a request gets no
-// state.
-func (a inputRequest) forgedRetries(ctx context.Context, state string) iter.Seq2[forgery, map[string]any] {
+// forgedRetries returns, for each state that forge returns, the params of a retry with it. Each
+// retries a new request, because a state may be usable only once. The sequence ends when a request
+// gets no state.
+func (a inputRequest) forgedRetries(ctx context.Context, state string, forge func(state string) []forgery) iter.Seq2[forgery, map[string]any] {
 	return func(yield func(forgery, map[string]any) bool) {
-		for i := range forgeries(state) {
+		for i := range forge(state) {
 			next, ok := a.begin(ctx)
 			state, hasState := stateOf(next)
-			all := forgeries(state)
+			all := forge(state)
 			if !ok || !hasState || i >= len(all) || ctx.Err() != nil || !yield(all[i], withMember(next, "requestState", all[i].state)) {
 				return
 			}
@@ -199,25 +225,50 @@ func (a inputRequest) forgedRetries(ctx context.Context, state string) iter.Seq2
 }
 
 // tamperWithState retries the request with changed states; first is a state that the server
-// returned for it, and own is the reply to the retry with that state. Whether the state matters to
-// the server is not known, so an accepted change is only a note. The deviation has its full weight
-// if the result contains the changed value, and is at most a warning if the result only differs
-// from that for the unchanged state. tamperWithState reports whether a change was accepted.
+// returned for it, and own is the reply to the retry with that state. If the server accepts a state whose
+// signature is cut, tamperWithState also changes the content of such a state. It reports whether a
+// change was accepted.
 func tamperWithState(ctx context.Context, t *suite.T, a inputRequest, first string, own *client.Reply) (accepted bool) {
-	var unknown *client.Reply // to the retry with a state that the server never sent
-	for forged, params := range a.forgedRetries(ctx, first) {
+	f := &forger{a: a, own: own, cuts: map[*cut]bool{}}
+	f.retry(ctx, t, first, forgeries)
+	for i := range cuts {
+		if f.cuts[&cuts[i]] {
+			f.retry(ctx, t, first, func(state string) []forgery { return editedStates(state, &cuts[i]) })
+		}
+	}
+	return f.accepted
+}
+
+// A forger retries a request with changed states.
+type forger struct {
+	a        inputRequest
+	own      *client.Reply // to the retry with the server's own state
+	unknown  *client.Reply // to the retry with a state that the server never sent
+	accepted bool          // a change was accepted
+	cuts     map[*cut]bool // those that were accepted
+}
+
+// retry retries the request with the states that forge returns for the server's own. Whether the
+// state matters to the server is not known, so an accepted change is only a note, unless the result
+// shows that the server used it. If only another result shows that, it is a warning.
+func (f *forger) retry(ctx context.Context, t *suite.T, first string, forge func(state string) []forgery) {
+	a := f.a
+	for forged, params := range a.forgedRetries(ctx, first, forge) {
 		r := a.send(ctx, params)
 		if !r.Answered() {
-			return accepted
+			return
 		}
-		if unknown == nil {
-			unknown = r
+		if f.unknown == nil {
+			f.unknown = r
 		}
 		if !isCompleteResult(r) {
 			t.MarkKept(stateTampered)
 			continue
 		}
-		accepted = true
+		f.accepted = true
+		if forged.cut != nil {
+			f.cuts[forged.cut] = true
+		}
 		d := verdict.Deviation{
 			Requirement: stateTampered,
 			Summary:     "The server accepts a requestState that the client changed.",
@@ -229,13 +280,12 @@ func tamperWithState(ctx context.Context, t *suite.T, a inputRequest, first stri
 		if m := forged.marker; m != "" && strings.Contains(string(r.Message.Result()), m) {
 			d.Summary, d.Permitted, d.Weight = "The server acts on a requestState that the client changed.", "an error, or input_required once more", 0
 			d.Seen = "the replaced value of the state in the result: " + wire.Excerpt(string(r.Message.Raw), 200)
-		} else if forged.edited && !hasSameContent(r, own) && !hasSameContent(r, unknown) && a.repeats(ctx, own) {
+		} else if forged.edited && !hasSameContent(r, f.own) && !hasSameContent(r, f.unknown) && a.repeats(ctx, f.own) {
 			d.Summary, d.Permitted, d.Weight = "The server's result depends on a requestState that the client changed.", "an error, or input_required once more", verdict.AtMostWarning
 			d.Seen = "another result for " + forged.what + ": " + wire.Excerpt(string(r.Message.Raw), 200)
 		}
 		t.Report(a.c, d)
 	}
-	return accepted
 }
 
 // hasSameContent reports whether two results are equal apart from _meta.
