@@ -113,6 +113,7 @@ func multiRoundFaults() []*Fault {
 			return len(wire.At(c.Params, "/requestState")) > 32<<10
 		})).overTransports(spec.Stdio),
 		newFaultWithState("mrtr.request-state-bound-to-request/any", "the requestState of any call is accepted for every other call", func() *refserver.Seams { return takeAnyState(true) }),
+		newFault("mrtr.request-state-bound-to-request/arguments", "the requestState of a call is accepted with another value of an argument that is shown in the result", takeGreeting(true)),
 
 		newFaultWithState("mrtr.no-assumption-of-retry/full", "after five results that require input and get no retry, the server refuses to require more", countOpenRounds),
 		newFaultWithState("mrtr.no-assumption-of-retry/pending", "a call is refused while an earlier one of the same tool has got no retry", refuseWhilePending),
@@ -137,6 +138,7 @@ func legalMultiRound() []*Fault {
 		newVariationWithState("states-signed", "a part of a signed requestState is shown in the result, and a state without a signature counts as none", func() *refserver.Seams {
 			return combineSeams(keepSigned(func(signature, right string) bool { return signature == "."+right }), passOverUnsigned())
 		}),
+		newVariation("states-of-any-greeting", "the requestState of a call is accepted with another value of an argument that does not matter", takeGreeting(false)),
 		newVariationWithState("states-once", "each requestState is accepted only once", refuseUsedStates),
 		newVariation("errors-for-foreign-states", "a state that the server did not send gets an internal error", setErrorCode(func(o *refserver.Out) bool {
 			return errorsWithID(spec.CodeInvalidParams)(o) && bytes.Contains(o.Frames[0], []byte("requestState"))
@@ -317,6 +319,35 @@ func takeAnyState(onlyGiven bool) *refserver.Seams {
 		}
 		return result, err
 	})
+}
+
+// takeGreeting adds an optional argument, greeting, to the tool ask-elicitation, and does not put it
+// into requestState. If shown is true, the text of the result begins with it.
+func takeGreeting(shown bool) *refserver.Seams {
+	const tool = "ask-elicitation"
+	return combineSeams(
+		editTool(tool, editMember("inputSchema", func(schema map[string]any) {
+			schema["properties"] = map[string]any{"greeting": map[string]any{"type": "string"}}
+		})),
+		wrapTool(tool, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+			greeting, given := wire.Text(wire.At(c.Params, "/arguments/greeting"))
+			if !given {
+				return next(c)
+			}
+			params := decodeObject(c.Params)
+			delete(params["arguments"].(map[string]any), "greeting")
+			c.Params = wire.JSON(params)
+			result, err := next(c)
+			if err != nil || requiresInput(result) || !shown {
+				return result, err
+			}
+			r := decodeObject(result)
+			for _, block := range objectsIn(r, "content") {
+				block["text"] = greeting + ". " + block["text"].(string)
+			}
+			return r, nil
+		}),
+	)
 }
 
 // countOpenRounds sends an error instead of a result that requires input, while five earlier such

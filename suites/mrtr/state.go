@@ -43,6 +43,11 @@ func changeState(ctx context.Context, t *suite.T) {
 				swapStates(ctx, t, a, other)
 			}
 		}
+		for _, other := range a.withOtherArguments(t) {
+			if !accepted {
+				swapArguments(ctx, t, a, other, own)
+			}
+		}
 	}
 	if stated == 0 {
 		for _, id := range []string{stateTampered, stateBound} {
@@ -305,29 +310,10 @@ func (a inputRequest) repeats(ctx context.Context, own *client.Reply) bool {
 	return ok && hasSameContent(a.send(ctx, next), own)
 }
 
-// swapStates takes two requests, a and other, and retries other with the state of a. It first
-// checks that other completes with its own state; the caller has checked the same for a.
+// swapStates takes two requests, a and other, and retries other with the state of a. The caller has
+// checked that a completes with its own state.
 func swapStates(ctx context.Context, t *suite.T, a, other inputRequest) {
-	own, ok := other.begin(ctx)
-	if !ok || !isCompleteResult(other.send(ctx, own)) {
-		return
-	}
-	foreign, ok := a.begin(ctx)
-	if !ok {
-		return
-	}
-	own, ok = other.begin(ctx)
-	mine, hasOwn := stateOf(own)
-	theirs, hasForeign := stateOf(foreign)
-	if !ok || !hasOwn || !hasForeign || mine == theirs {
-		return
-	}
-	r := other.send(ctx, withMember(own, "requestState", foreign["requestState"]))
-	switch {
-	case !r.Answered():
-	case !isCompleteResult(r):
-		t.MarkKept(stateBound)
-	default:
+	if r, _ := retryWithStateOf(ctx, t, a, other); r != nil {
 		t.Report(a.c, verdict.Deviation{
 			Requirement: stateBound,
 			Summary:     "The server accepts the requestState of another request.",
@@ -336,6 +322,93 @@ func swapStates(ctx context.Context, t *suite.T, a, other inputRequest) {
 			At:          r.Positions(),
 		})
 	}
+}
+
+// swapArguments is like swapStates for two calls of one tool that differ in their arguments; first is
+// the reply to the retry of a with its own state. A server need not bind a state to arguments that do
+// not matter. They matter if they change the result, or what the server asks.
+func swapArguments(ctx context.Context, t *suite.T, a, other inputRequest, first *client.Reply) {
+	asked := a.send(ctx, a.Params)
+	otherAsked := other.send(ctx, other.Params)
+	r, own := retryWithStateOf(ctx, t, a, other)
+	if r == nil {
+		return
+	}
+	d := verdict.Deviation{
+		Requirement: stateBound,
+		Summary:     "The server accepts the requestState of a call with other arguments.",
+		Permitted:   "an error, or input_required once more",
+		Seen:        fmt.Sprintf("a complete result for the arguments %s with the state for %s", excerptArguments(other), excerptArguments(a)),
+		At:          r.Positions(),
+		Fix:         "Put a digest of the arguments into the signed requestState, and compare it.",
+	}
+	changesQuestion := questionsIn(asked) == questionsIn(a.first) && questionsIn(asked) != questionsIn(otherAsked)
+	changesResult := hasSameContent(r, own) && !hasSameContent(r, first) && a.repeats(ctx, first)
+	if !changesQuestion && !changesResult {
+		d.Permitted += "; anything if these arguments do not matter"
+		d.Weight = verdict.OnlyNote
+	}
+	t.Report(a.c, d)
+}
+
+func excerptArguments(a inputRequest) string {
+	return wire.Excerpt(string(wire.JSON(a.Params["arguments"])), 60)
+}
+
+// questionsIn returns the requests for input in a result, in their canonical form.
+func questionsIn(r *client.Reply) string {
+	return wire.Canonical(wire.At(responseResult(r), "/inputRequests"))
+}
+
+// withOtherArguments returns calls of the same tool that differ from a in their arguments, at most
+// two. It returns none if a is no call of a tool.
+func (a inputRequest) withOtherArguments(t *suite.T) []inputRequest {
+	name, _ := a.Params["name"].(string)
+	tool, ok := t.Inventory.Tool(name)
+	if a.Method != spec.MethodToolsCall || !ok {
+		return nil
+	}
+	all := tool.MoreArguments()
+	if arguments, ok := tool.ArgumentsWithText("mcp-conform"); ok {
+		all = append([]map[string]any{arguments}, all...)
+	}
+	var out []inputRequest
+	for _, arguments := range all[:min(2, len(all))] {
+		out = append(out, inputRequest{Request: suite.ValidCall(name, arguments), c: a.c})
+	}
+	return out
+}
+
+// retryWithStateOf retries other with the state of a. It returns the reply if that is a complete
+// result, and the reply to a retry of other with its own state. The first is nil if the server
+// refuses the state, or if nothing can be shown, because other does not complete with its own state.
+func retryWithStateOf(ctx context.Context, t *suite.T, a, other inputRequest) (foreign, own *client.Reply) {
+	next, ok := other.begin(ctx)
+	if !ok {
+		return nil, nil
+	}
+	if own = other.send(ctx, next); !isCompleteResult(own) {
+		return nil, nil
+	}
+	theirs, ok := a.begin(ctx)
+	if !ok {
+		return nil, nil
+	}
+	next, ok = other.begin(ctx)
+	ownState, hasOwn := stateOf(next)
+	state, hasState := stateOf(theirs)
+	if !ok || !hasOwn || !hasState || ownState == state {
+		return nil, nil
+	}
+	r := other.send(ctx, withMember(next, "requestState", theirs["requestState"]))
+	switch {
+	case !r.Answered():
+		return nil, nil
+	case !isCompleteResult(r):
+		t.MarkKept(stateBound)
+		return nil, nil
+	}
+	return r, own
 }
 
 // oddStates are values that no server returns as a state. Some are not even strings.
