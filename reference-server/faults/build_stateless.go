@@ -2,6 +2,8 @@ package faults
 
 import (
 	"maps"
+	"sync"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -60,6 +62,41 @@ func supplyMeta(when func(c *refserver.Call) bool, fill func(c *refserver.Call) 
 		}
 		return next(c)
 	})
+}
+
+// newestTime is how long a call waits before it reads the metadata, so that a concurrent request may
+// arrive.
+const newestTime = 10 * time.Millisecond
+
+// useNewestMeta gives each tools/call a member of the _meta of the newest request, which may be a
+// concurrent one. If that request has no such member, the call has none either.
+func useNewestMeta(key string) *refserver.Seams {
+	var mu sync.Mutex
+	var newest jsontext.Value
+	seams := WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		if !isStatelessCall(c) || wire.At(c.Params, "/_meta").Kind() != '{' {
+			return next(c)
+		}
+		sleep(c.Context(), newestTime)
+		mu.Lock()
+		value := newest
+		mu.Unlock()
+		if value != nil {
+			setMeta(c, Members{key: value})
+			return next(c)
+		}
+		_, params := wire.Members(c.Params)
+		meta := metaOf(c)
+		delete(meta, key)
+		params["_meta"] = wire.JSON(meta)
+		c.Params = wire.JSON(params)
+		return next(c)
+	})
+	return combineSeams(seams, &refserver.Seams{BeforeHandle: func(c *refserver.Call) {
+		mu.Lock()
+		defer mu.Unlock()
+		newest = metaOf(c)[key]
+	}})
 }
 
 // lacksMeta returns a condition for requests whose _meta has none of the given keys.

@@ -53,6 +53,13 @@ func requestLoggingFaults() []*Fault {
 			return logOnOtherCall(func(c *refserver.Call) bool { return c.Method == spec.MethodToolsCall && requestLevelOf(c) == "" })
 		}).overTransports(spec.StreamableHTTP),
 
+		newFaultWithState(silent+"concurrent", "a call uses the log level of the newest request, which may be a concurrent one", func() *refserver.Seams {
+			return useNewestMeta(spec.MetaLogLevel)
+		}).overTransports(spec.Stdio),
+		newFaultWithState(own+"concurrent", "a call uses the log level of the newest request, which may be a concurrent one", func() *refserver.Seams {
+			return useNewestMeta(spec.MetaLogLevel)
+		}).overTransports(spec.StreamableHTTP),
+
 		newFaultWithState(carry+"last", "a call without a log level uses that of the last call", func() *refserver.Seams {
 			return useLastLevel(func(level string) string { return level })
 		}).overTransports(spec.Stdio, spec.StreamableHTTP),
@@ -81,6 +88,20 @@ func legalRequestLogging() []*Fault {
 			wants := levelTracker{}
 			return combineSeams(wants.seams(), prependLines(wants.isResponse, `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"emergency","data":null}}`))
 		}).overTransports(spec.Stdio),
+		newVariationWithState("logs-of-waiting", "the calls of a logging tool run one after the other, and one that waits logs that, too", func() *refserver.Seams {
+			var running sync.Mutex
+			return wrapTool("log", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+				if !running.TryLock() {
+					if requestLevelOf(c) == "debug" {
+						c.Notify(spec.MethodMessage, map[string]any{"level": "debug", "data": "Another call is running."})
+					}
+					running.Lock()
+				}
+				defer running.Unlock()
+				sleep(c.Context(), newestTime)
+				return next(c)
+			})
+		}),
 		newVariation("levels-passed-over", "logging is not declared, and log levels are ignored", combineSeams(withholdCapabilities("logging"), replaceRequestLevel(func(string) string { return "" }))),
 	)
 }

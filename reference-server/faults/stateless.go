@@ -102,6 +102,9 @@ func askIfUndeclared(capability, member string, input map[string]any) *refserver
 func earlierRequestFaults() []*Fault {
 	const prior, undeclared = "stateless.no-prior-request-context/", "stateless.no-undeclared-capability/"
 	return []*Fault{
+		newFaultWithState(undeclared+"concurrent", "a call uses the capabilities of the newest request, which may be a concurrent one", func() *refserver.Seams {
+			return useNewestMeta(spec.MetaClientCapabilities)
+		}),
 		newFaultWithState(prior+"capabilities", "a request without capabilities gets those of an earlier request", func() *refserver.Seams {
 			return useLastMeta(spec.MetaClientCapabilities, lacksMeta(spec.MetaClientCapabilities))
 		}),

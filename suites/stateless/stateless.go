@@ -7,7 +7,7 @@ import "github.com/mcp-conform/mcp-conform/internal/suite"
 
 // Cases returns the cases of the area stateless.
 func Cases() []suite.Case {
-	return []suite.Case{
+	return append([]suite.Case{
 		metadataCase(),
 		anonymousCase(),
 		eachMethodCase(),
@@ -19,5 +19,5 @@ func Cases() []suite.Case {
 		undeclaredCase(),
 		removedCase(),
 		patternsCase(),
-	}
+	}, mixedCases()...)
 }

@@ -1,6 +1,7 @@
 package stateless
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -215,9 +216,9 @@ func isEmpty(v jsontext.Value) bool {
 }
 
 // judgeDeclared judges an input that a result requires: the request must declare the capability for
-// that input. If only an earlier request declares it, the server may have kept that declaration.
-// This is certain if the server did not require the input for an equal request before the
-// declaration.
+// that input. If only an earlier or a concurrent request declares it, the server may have used that
+// declaration. This is certain if the server did not require the input for an equal request before
+// the declaration.
 func judgeDeclared(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	capability := capabilityOf(obs.Message.Method)
 	if obs.InputKey == nil || capability == "" || !s.AppliesTo(obs.Request) || !obs.Request.Metadata.IsComplete() {
@@ -235,10 +236,16 @@ func judgeDeclared(s *rules.Session, obs *rules.Observation, out *rules.Reporter
 		Seen:        rules.Excerpt(obs.Message.Raw),
 		At:          rules.PositionsOf(obs.Request.Event, obs.Event),
 	}
-	if earlier := earlierDeclaration(s, obs, capability); earlier != nil {
+	if earlier, concurrent := otherDeclaration(s, obs, capability); earlier != nil || concurrent != nil {
+		other := earlier
 		d.Requirement = undeclaredCapability
 		d.Summary = "The server requires input that only an earlier request allowed."
-		d.At = rules.PositionsOf(earlier.Event, obs.Request.Event, obs.Event)
+		if earlier == nil {
+			other = concurrent
+			d.Summary = "The server requires input that only a concurrent request allowed."
+			d.Fix = "Keep the capabilities with their request, not in a variable that all requests share."
+		}
+		d.At = rules.PositionsOf(other.Event, obs.Request.Event, obs.Event)
 		out.Report(d)
 		out.MarkReportedElsewhere(onlyDeclared)
 		return
@@ -247,25 +254,32 @@ func judgeDeclared(s *rules.Session, obs *rules.Observation, out *rules.Reporter
 	out.MarkReportedElsewhere(undeclaredCapability)
 }
 
-// earlierDeclaration returns the first request that declares the capability, comes before the
-// request of obs, and follows a control; nil if there is none. A control is equal to the request of
-// obs, does not declare the capability either, and its response does not require input by the
-// method of obs. A retry is no control, because it may contain the input.
-func earlierDeclaration(s *rules.Session, obs *rules.Observation, capability string) *rules.Request {
-	controlled := false
+// otherDeclaration returns requests that declare the capability and follow a control: earlier, the
+// first one that got its response before the request of obs was sent, and concurrent, the first one
+// that was in progress at the same time. Either may be nil. A control is equal to the request of obs,
+// does not declare the capability either, and its response does not require input by the method of
+// obs. A retry is no control, because it may contain the input. An earlier declaration before a
+// control shows nothing.
+func otherDeclaration(s *rules.Session, obs *rules.Observation, capability string) (earlier, concurrent *rules.Request) {
+	controlled, began := false, obs.Request.Event.Seq
 	for _, req := range s.ClientRequests() {
 		switch {
-		case req.Event.Seq >= obs.Request.Event.Seq:
-			return nil
+		case req.Event.Seq >= obs.Event.Seq:
+			return earlier, concurrent
 		case req.Declares(capability):
-			if controlled {
-				return req
+			if !controlled {
+				continue
 			}
-		case !rules.IsRetry(req.Message) && req.IsRepeatOf(obs.Request) && doesWithout(req, obs.Message.Method):
-			controlled = true
+			if !req.RespondedBefore(began) {
+				concurrent = cmp.Or(concurrent, req)
+			} else if req.Event.Seq < began {
+				earlier = cmp.Or(earlier, req)
+			}
+		case req.RespondedBefore(began) && !rules.IsRetry(req.Message) && req.IsRepeatOf(obs.Request) && doesWithout(req, obs.Message.Method):
+			controlled, earlier = true, nil
 		}
 	}
-	return nil
+	return earlier, concurrent
 }
 
 // doesWithout reports whether the server responded to a request with error -32021, or with a result
