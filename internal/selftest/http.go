@@ -14,6 +14,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transport/exchange"
 	"github.com/mcp-conform/mcp-conform/internal/transport/sse"
 	"github.com/mcp-conform/mcp-conform/internal/transport/streamablehttp"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 	"github.com/mcp-conform/mcp-conform/reference-server/faults"
 )
@@ -133,6 +134,12 @@ type serverLink struct {
 
 // ListenAddresses implements transport.Local.
 func (l *serverLink) ListenAddresses() []netip.Addr { return []netip.Addr{l.server.Addr.Addr()} }
+
+// CloseResponse implements transport.Canceller.
+func (l *serverLink) CloseResponse(id wire.ID, reason string) bool {
+	inner, ok := l.Web.(transport.Canceller)
+	return ok && inner.CloseResponse(id, reason)
+}
 
 // Shutdown implements transport.Link.
 func (l *serverLink) Shutdown(p transport.Patience) {

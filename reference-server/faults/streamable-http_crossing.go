@@ -17,6 +17,11 @@ func crossingFaults() []*Fault {
 	const several, isolated = "streamable-http.multiple-clients/", "streamable-http.session-isolation/"
 	return []*Fault{
 		newFaultWithState(several+"crossed", "a response is sent to the client that last used its id", routeByCallID),
+		newFaultWithState(several+"cancelled-by-id", "when a client closes the stream of a call, the newest call with its id is cancelled", func() *refserver.Seams {
+			return onForeignDisconnect(func(*refserver.Call) *refserver.Error {
+				return &refserver.Error{Code: spec.CodeInternal, Message: "The call was cancelled"}
+			})
+		}).inRevisions(spec.StatelessRevisions()...).overTransports(spec.StreamableHTTP),
 		newFaultWithState(isolated+"cancels", "a cancellation cancels requests with its id in all sessions", func() *refserver.Seams { return applyToAllSessions(isCancelling) }),
 		newFaultWithState(isolated+"replies-crossed", "one client's response is delivered to another session", swapClientResponses),
 	}
@@ -153,6 +158,37 @@ func swapClientResponses() *refserver.Seams {
 	})
 }
 
+// onForeignDisconnect calls f when a call of a tool ends, if another call with the same id lost its
+// client meanwhile, and this call was the newest one with the id. An error that f returns is the
+// response.
+func onForeignDisconnect(f func(*refserver.Call) *refserver.Error) *refserver.Seams {
+	type running struct{ overtaken bool }
+	var mu sync.Mutex
+	newest := map[string]*running{} // by id
+	return WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		key, own := c.ID.Key(), &running{}
+		mu.Lock()
+		newest[key] = own
+		mu.Unlock()
+		result, err := next(c) // returns at once if the client disconnects
+		mu.Lock()
+		if other := newest[key]; c.Context().Err() != nil && other != nil {
+			other.overtaken = true
+		}
+		overtaken := own.overtaken
+		if newest[key] == own {
+			delete(newest, key)
+		}
+		mu.Unlock()
+		if overtaken {
+			if failure := f(c); failure != nil {
+				return nil, failure
+			}
+		}
+		return result, err
+	})
+}
+
 // legalCrossing returns the legal variations in what concurrent sessions share.
 func legalCrossing() []*Fault {
 	return []*Fault{
@@ -173,6 +209,12 @@ func legalCrossing() []*Fault {
 				}
 			}))
 		}),
+		newVariationWithState("http-slower-after-disconnect", "when a client closes the stream of a call, the newest call with its id takes longer", func() *refserver.Seams {
+			return onForeignDisconnect(func(c *refserver.Call) *refserver.Error {
+				sleep(c.Context(), 10*briefly)
+				return nil
+			})
+		}).inRevisions(spec.StatelessRevisions()...).overTransports(spec.StreamableHTTP),
 		newVariationWithState("http-one-at-a-time", "lists and pings of all sessions run one at a time", func() *refserver.Seams {
 			var mu sync.Mutex
 			return onExchange(hasRequestOf(spec.MethodToolsList, spec.MethodPing, spec.MethodPromptsList, spec.MethodResourcesList), func(v *exchange) {

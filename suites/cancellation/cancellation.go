@@ -43,6 +43,18 @@ func Cases() []suite.Case {
 			Run:          byNotification(runSlowRaces),
 		},
 		{
+			ID:           "cancellation.other-client",
+			Title:        "Closes the stream of a slow call while the call of another client with the same id runs",
+			Requirements: []string{multipleClients},
+			Provokes:     []string{"base.request-answered"},
+			Needs:        []string{"tools"},
+			Revisions:    spec.StatelessRevisions(),
+			Waits:        true,
+			OnlyOver:     spec.StreamableHTTP,
+			Servers:      2,
+			Run:          cancelOfOtherClient,
+		},
+		{
 			ID:           "cancellation.races",
 			Title:        "Cancels pings and lists in the same write, after the response, and by ids that differ only in type; closes stdin right after a cancellation",
 			Requirements: []string{raceHandled, unknownIgnored, idType, exit},
