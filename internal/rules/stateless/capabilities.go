@@ -32,10 +32,13 @@ func capabilityRules() []rules.Rule {
 			Requirements: []string{missingCapability, missingCapabilityData, missingCapabilityStatus},
 			Start: func() rules.Fold {
 				n := &capabilityNeeds{}
-				return rules.Fold{OnMessage: rules.MergeHandlers(
-					rules.Handlers{rules.ErrorTo(""): n.judgeError, rules.ResultOf(spec.MethodToolsCall): n.judgeFailure},
-					rules.Handlers{rules.ServerRequest(""): n.note},
-				)}
+				return rules.Fold{
+					OnMessage: rules.MergeHandlers(
+						rules.Handlers{rules.ErrorTo(""): n.judgeError, rules.ResultOf(spec.MethodToolsCall): n.judgeFailure},
+						rules.Handlers{rules.ServerRequest(""): n.note},
+					),
+					AtEnd: n.judgeNeedless,
+				}
 			},
 		},
 		{
@@ -62,7 +65,12 @@ func capabilityOf(method string) string {
 }
 
 // capabilityNeeds tracks the client capabilities that requests turned out to need.
-type capabilityNeeds struct{ seen []need }
+type capabilityNeeds struct {
+	seen []need
+	// declared are the errors -32021 that name, next to a missing capability, one that the request
+	// declares.
+	declared []*rules.Observation
+}
 
 // A need is a capability that a request needed.
 type need struct {
@@ -98,6 +106,9 @@ func (n *capabilityNeeds) judgeError(s *rules.Session, obs *rules.Observation, o
 	}
 	if codeOf(obs) == spec.CodeMissingClientCap {
 		judgeMissingCapability(obs, out)
+		if len(declaredNames(obs)) > 0 && !isDeclared(obs.Request.Metadata.Capabilities, requiredCapabilities(obs)) && len(n.declared) < maxNeeds {
+			n.declared = append(n.declared, obs)
+		}
 		return
 	}
 	capability := n.knownMissingCapability(obs.Request)
@@ -143,6 +154,54 @@ func (n *capabilityNeeds) judgeFailure(s *rules.Session, obs *rules.Observation,
 		out.Report(d)
 		return
 	}
+}
+
+// declaredNames returns the capabilities that an error -32021 names although the request declares
+// them, with all parts that the error names.
+func declaredNames(obs *rules.Observation) []string {
+	var out []string
+	names, parts := wire.Members(requiredCapabilities(obs))
+	for _, name := range names {
+		if isDeclared(obs.Request.Metadata.Capabilities, wire.JSON(map[string]jsontext.Value{name: parts[name]})) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// judgeNeedless judges errors -32021 that name a declared capability. The schema permits a server to
+// name all that it requires. But if an equal request was completed without that capability, the
+// server does not require it.
+func (n *capabilityNeeds) judgeNeedless(s *rules.Session, out *rules.Reporter) {
+	for _, obs := range n.declared {
+		for _, name := range declaredNames(obs) {
+			i := slices.IndexFunc(s.ClientRequests(), func(req *rules.Request) bool {
+				return req.IsRepeatOf(obs.Request) && req.Metadata != nil && req.Metadata.IsComplete() && !req.Declares(name) && isCompleted(req)
+			})
+			if i < 0 {
+				continue
+			}
+			without := s.ClientRequests()[i]
+			d := deviationOf(missingCapabilityData, obs)
+			d.Pointer = "/error/data/requiredCapabilities"
+			d.Summary = "The server's error -32021 names a capability that is not missing."
+			d.Permitted = "the missing capabilities; " + name + " is declared, and an equal request was completed without it"
+			d.At = rules.PositionsOf(obs.Request.Event, obs.Event, without.Event)
+			d.Weight = verdict.AtMostWarning // the server may use it if it has more than the least
+			out.Report(d)
+			return
+		}
+	}
+}
+
+// isCompleted reports whether a request got a complete result in which nothing failed.
+func isCompleted(req *rules.Request) bool {
+	if !req.Succeeded() {
+		return false
+	}
+	m := req.Responses[0].Message
+	kind, _ := wire.Text(m.ResultAt("/resultType"))
+	return kind == spec.ResultComplete && string(m.ResultAt("/isError")) != "true"
 }
 
 // judgeMissingCapability judges an error -32021. If the error names only declared capabilities,
