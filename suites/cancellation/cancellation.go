@@ -51,8 +51,11 @@ func Cases() []suite.Case {
 			Revisions:    spec.StatelessRevisions(),
 			Waits:        true,
 			OnlyOver:     spec.StreamableHTTP,
-			Servers:      2,
-			Run:          cancelOfOtherClient,
+			Races: []suite.Race{
+				{Name: "while a call of another client with the same id runs", Cancelled: suite.Any, Others: suite.Answer},
+			},
+			Servers: 2,
+			Run:     cancelOfOtherClient,
 		},
 		{
 			ID:           "cancellation.races",
