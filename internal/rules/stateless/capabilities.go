@@ -317,14 +317,16 @@ func judgeDeclared(s *rules.Session, obs *rules.Observation, out *rules.Reporter
 // first one that got its response before the request of obs was sent, and concurrent, the first one
 // that was in progress at the same time. Either may be nil. A control is equal to the request of obs,
 // does not declare the capability either, and its response does not require input by the method of
-// obs. A retry is no control, because it may contain the input. An earlier declaration before a
-// control shows nothing.
+// obs. A retry is no control, because it may contain the input. If a control follows all earlier
+// declarations, earlier is nil if there is a concurrent one, which is then the more likely cause.
 func otherDeclaration(s *rules.Session, obs *rules.Observation, capability string) (earlier, concurrent *rules.Request) {
+	var first *rules.Request // the first of all earlier ones
 	controlled, began := false, obs.Request.Event.Seq
+loop:
 	for _, req := range s.ClientRequests() {
 		switch {
 		case req.Event.Seq >= obs.Event.Seq:
-			return earlier, concurrent
+			break loop
 		case req.Declares(capability):
 			if !controlled {
 				continue
@@ -332,11 +334,14 @@ func otherDeclaration(s *rules.Session, obs *rules.Observation, capability strin
 			if !req.RespondedBefore(began) {
 				concurrent = cmp.Or(concurrent, req)
 			} else if req.Event.Seq < began {
-				earlier = cmp.Or(earlier, req)
+				earlier, first = cmp.Or(earlier, req), cmp.Or(first, req)
 			}
 		case req.RespondedBefore(began) && !rules.IsRetry(req.Message) && req.IsRepeatOf(obs.Request) && doesWithout(req, obs.Message.Method):
 			controlled, earlier = true, nil
 		}
+	}
+	if concurrent == nil {
+		earlier = first
 	}
 	return earlier, concurrent
 }
