@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transport"
 )
 
 // DiscoverTimeout returns how long a server may take to start and respond to server/discover.
@@ -40,6 +41,9 @@ func (r *prober) endUnjudged(p *probed) {
 		p.conv.Shutdown(shortPatience)
 		r.s.record(p.conv, probeOccasion)
 	}
+	if p.stop != nil {
+		p.stop()
+	}
 }
 
 // addStateless adds the stateless revision to the results if three conditions are met: the user
@@ -55,7 +59,30 @@ func (r *prober) addStateless(ctx context.Context, results []*probed) []*probed 
 	p := r.discover(ctx)
 	if !p.listsInvalidly() && (p.conv == nil || !p.conv.Server().Lists(p.revision)) {
 		r.endUnjudged(p)
-		return results
+		if p = r.discoverAlone(ctx, p); p == nil {
+			return results
+		}
 	}
 	return append(results, p)
+}
+
+// discoverAlone sends server/discover as the first request to a process of its own, because a
+// server of both eras may refuse that request once a client has sent initialize, as in the
+// conversation of refused. If the server then lists the stateless revision, each case of that
+// revision gets a process of its own. Otherwise, or if no second process can run, it returns nil.
+func (r *prober) discoverAlone(ctx context.Context, refused *probed) *probed {
+	sharer, ok := r.s.dialer.(transport.Sharer)
+	if !ok || sharer.IsLimitedToOne() || r.s.gate.isSingle || r.s.o.Quick || refused.isUnanswered() {
+		return nil
+	}
+	d, stop := sharer.FreshDialer()
+	p := r.openRevisionWith(ctx, d, refused.revision, r.s.restartTimeout(), nil)
+	p.stop = stop
+	if p.conv == nil || !p.isSpoken() || !p.conv.Server().Lists(p.revision) {
+		r.endUnjudged(p)
+		return nil
+	}
+	r.offer.alone = p.revision
+	r.s.notices.add("the server lists " + string(p.revision) + " only until a client sends initialize, so each case of that revision has a process of its own")
+	return p
 }

@@ -69,7 +69,12 @@ func (e *ender) endProbed(results ...*probed) {
 	var wg sync.WaitGroup
 	for _, p := range results {
 		if p.conv != nil {
-			wg.Go(func() { e.endProbe(p.conv) })
+			wg.Go(func() {
+				e.endProbe(p.conv)
+				if p.stop != nil {
+					p.stop()
+				}
+			})
 		}
 	}
 	wg.Wait()

@@ -79,13 +79,18 @@ func (r *inventoryTaker) takeTogether(ctx context.Context, results []*probed) {
 			if why == "" {
 				offered = inventory.Take(ctx, p.conv, r.s.o.Policy)
 			}
+			shared := &sharedConversation{conv: p.conv}
+			if p.stop != nil { // the units of this revision have processes of their own
+				r.s.endProbed(p)
+				shared = &sharedConversation{}
+			}
 			mu.Lock()
 			defer mu.Unlock()
 			if why != "" {
 				r.offer.setUnresponsive(p.revision, why)
 			}
 			r.offer.inventories[p.revision] = offered
-			r.open.byRevision[p.revision] = &sharedConversation{conv: p.conv}
+			r.open.byRevision[p.revision] = shared
 		})
 	}
 	wg.Wait()

@@ -19,6 +19,9 @@ type offer struct {
 	revisions   []spec.Revision
 	notSpoken   []verdict.NotSpoken
 	inventories map[spec.Revision]*inventory.Inventory
+	// alone is the revision whose units have processes of their own, because the server no longer
+	// serves it once a client has used another revision; "" if there is none.
+	alone spec.Revision
 	// handshakeFails is why no handshake succeeded in any revision, or "" if one did. If it is set,
 	// the rules judge the attempt, and every case is blocked, with the exception described at
 	// protected.

@@ -93,24 +93,34 @@ func (p *planner) plan(ctx context.Context) *plan {
 			case c.SharesConversation:
 				sharing = append(sharing, c)
 			case c.Exclusive:
-				exclusive = append(exclusive, &unit{revision: rev, cases: []*suite.Case{c}, exclusive: true})
+				exclusive = append(exclusive, &unit{revision: rev, cases: []*suite.Case{c}, exclusive: true, ownProcess: rev == p.offer.alone})
 			case p.offer.formsChain(c, rev):
 				chained.add(c)
 			case c.Waits:
-				waiting = append(waiting, &unit{revision: rev, cases: []*suite.Case{c}, ownProcess: c.OwnServer && !p.singleProcess})
+				waiting = append(waiting, &unit{revision: rev, cases: []*suite.Case{c}, ownProcess: p.hasOwnProcess(c, rev)})
 			default:
-				own = append(own, &unit{revision: rev, cases: []*suite.Case{c}, ownProcess: c.OwnServer && !p.singleProcess})
+				own = append(own, &unit{revision: rev, cases: []*suite.Case{c}, ownProcess: p.hasOwnProcess(c, rev)})
 			}
 		}
 		chains, joining := chained.units(rev)
 		waiting = append(waiting, chains...)
 		if sharing = append(sharing, joining...); ruled || len(sharing) > 0 {
-			out.units = append(out.units, p.openLanes(ctx, &unit{revision: rev, cases: sharing, sharesConversation: true})...)
+			shared := &unit{revision: rev, cases: sharing, sharesConversation: true, ownProcess: rev == p.offer.alone}
+			if shared.ownProcess {
+				out.units = append(out.units, shared)
+			} else {
+				out.units = append(out.units, p.openLanes(ctx, shared)...)
+			}
 		}
 	}
 	out.units = slices.Concat(out.units, waiting, own, exclusive)
 	p.orderUnits(ctx, out)
 	return out
+}
+
+// hasOwnProcess reports whether a unit of case c in the revision runs on a process of its own.
+func (p *planner) hasOwnProcess(c *suite.Case, rev spec.Revision) bool {
+	return rev == p.offer.alone || c.OwnServer && !p.singleProcess
 }
 
 // casesToRun returns the selected cases, and those that provoke what a selected rule judges. If

@@ -14,6 +14,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/transport"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
@@ -46,6 +47,8 @@ type probed struct {
 	// protected reports whether the server requires a token that the run does not have. The cases
 	// that need no token then judge how it protects itself.
 	protected bool
+	// stop ends the process that only this conversation uses; nil if there is none.
+	stop func()
 }
 
 func (p *probed) isSpoken() bool { return p.chosen == string(p.revision) && !p.protected }
@@ -233,10 +236,15 @@ func (r *prober) openConcurrently(ctx context.Context, revisions []spec.Revision
 // openRevision sends the opening request of one revision. start is how long the server may take to
 // start. control becomes client.Options.Starts, and may be nil.
 func (r *prober) openRevision(ctx context.Context, rev spec.Revision, start time.Duration, control client.Starts) *probed {
+	return r.openRevisionWith(ctx, r.s.dialer, rev, start, control)
+}
+
+// openRevisionWith is like openRevision, but connects to the server with the given dialer.
+func (r *prober) openRevisionWith(ctx context.Context, d transport.Dialer, rev spec.Revision, start time.Duration, control client.Starts) *probed {
 	p := &probed{revision: rev, reply: &client.Reply{}}
 	co := r.s.o.clientOptions(rev)
 	co.StartTimeout, co.Pace, co.Starts = start, r.s.timing.paces[rev], control
-	p.conv, p.err = r.s.dial(ctx, co)
+	p.conv, p.err = r.s.dialWith(ctx, d, co)
 	if p.err != nil {
 		return p
 	}

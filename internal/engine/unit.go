@@ -61,7 +61,9 @@ func (u *unit) beginsWithConversation() bool {
 
 // takesInventory reports whether the unit first takes the inventory. A lane that continues the
 // probe's conversation does not, because there the inventory was taken after the probe.
-func (u *unit) takesInventory() bool { return u.isLane() && (u.conversation != nil || u.rerun != nil) }
+func (u *unit) takesInventory() bool {
+	return u.isLane() && (u.conversation != nil || u.rerun != nil || u.ownProcess)
+}
 
 // reusesServers reports whether some cases of the unit reuse the servers of earlier cases, see
 // opener.Continue. These are the cases that do not share the unit's conversation.
