@@ -74,6 +74,8 @@ func statelessConversations() []conversation {
 			ask("4", "ping", ""), ask("5", "initialize", ""), ask("6", "com.example/none", ""), call("7", "none", ""), ask("8", "resources/read", `"uri":"demo://none"`),
 			request("9", "tools/call", `{"name":"ask-elicitation","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}`),
 		}},
+		// a handshake that requests this revision
+		{answers: 1, chunks: []string{initialize(string(spec.V20260728), "{}")}},
 		// input
 		{answers: 5, chunks: []string{
 			ask("0", "tools/call", `"name":"ask-roots","requestState":"none"`),

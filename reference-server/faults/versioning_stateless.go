@@ -103,6 +103,16 @@ func eraFaults() []*Fault {
 			}
 			return next(c)
 		})).inRevisions(spec.V20260728),
+		newFault(dual+"stateless-version", "initialize that requests 2026-07-28 negotiates it", WrapHandler(spec.MethodInitialize, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+			requested, _ := wire.Text(wire.At(c.Params, "/protocolVersion"))
+			result, err := next(c)
+			if err != nil || requested != string(spec.V20260728) {
+				return result, err
+			}
+			changed := decodeObject(result)
+			changed["protocolVersion"] = requested
+			return changed, nil
+		})).inRevisions(spec.V20260728),
 		newFault("versioning.dual-era-modern-request/older-results", "lists have neither resultType nor caching hints", editStatelessResult(ofMethods(spec.MethodToolsList, spec.MethodPromptsList, spec.MethodResourcesList), omitMembers("resultType", "ttlMs", "cacheScope"))),
 		newFault("versioning.extension-id-format/no-prefix", "an extension has an identifier without a prefix", EditResult(spec.MethodDiscover, editMember("capabilities", setValue("extensions", map[string]any{"tasks": map[string]any{}})))),
 		newFault("versioning.extension-id-format/bad-label", "an extension has an identifier that begins with a digit", EditResult(spec.MethodDiscover, editMember("capabilities", setValue("extensions", map[string]any{"1example.com/tasks": map[string]any{}})))),
@@ -175,6 +185,12 @@ func legalVersions() []*Fault {
 			EditResult(spec.MethodDiscover, addLaterVersion("supportedVersions")),
 			editStatelessErrors(spec.CodeUnsupported, always, editErrorData(addLaterVersion("supported"))))),
 		newVariation("older-versions-in-meta", "a handshake revision in _meta is served as 2026-07-28", serveVersions(namesOlderVersion)),
+		newVariation("initialize-for-stateless-refused", "initialize that requests 2026-07-28 is refused", WrapHandler(spec.MethodInitialize, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+			if requested, _ := wire.Text(wire.At(c.Params, "/protocolVersion")); requested == string(spec.V20260728) {
+				return nil, &refserver.Error{Code: spec.CodeInvalidParams, Message: "2026-07-28 has no initialize"}
+			}
+			return next(c)
+		})),
 		newVariation("initialize-refused-otherwise", "initialize is refused with -32600 and the names of the versions", WrapHandler(spec.MethodInitialize, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			return nil, &refserver.Error{Code: spec.CodeInvalidRequest, Message: "Only 2026-07-28 is supported", Status: 400}
 		})).statelessOnly(),

@@ -16,7 +16,8 @@ const bothEras = "versioning.dual-era-initialize"
 // initializeCase begins with initialize, as a client of a handshake revision does. Only the
 // response shows whether the server serves such clients. A server that does not serve them has no
 // reason to regard requests without metadata as theirs, so its responses to such requests are
-// judged strictly.
+// judged strictly. If the server is known to serve them, the first initialize requests the stateless
+// revision, and the server has to choose a handshake revision instead.
 func initializeCase() suite.Case {
 	return suite.Case{
 		ID:           "stateless.initialize",
@@ -33,11 +34,24 @@ func initializeCase() suite.Case {
 			if listed := t.SupportedVersions(spec.Handshake); len(listed) > 0 {
 				version = spec.Revision(slices.Max(listed))
 			}
-			c := t.Open(ctx, client.Options{})
-			params := c.InitializeParams()
-			params["protocolVersion"], params["capabilities"] = string(version), client.AllCapabilities(version)
-			id := c.NewID()
-			r := c.DoRaw(ctx, id, wire.NewRequest(id, spec.MethodInitialize, params))
+			open := func(requested spec.Revision) (*client.Conversation, map[string]any, *client.Reply) {
+				c := t.Open(ctx, client.Options{})
+				params := c.InitializeParams()
+				params["protocolVersion"], params["capabilities"] = string(requested), client.AllCapabilities(version)
+				id := c.NewID()
+				return c, params, c.DoRaw(ctx, id, wire.NewRequest(id, spec.MethodInitialize, params))
+			}
+			requested := version
+			if t.SpeaksHandshake() {
+				requested = t.Revision
+			}
+			c, params, r := open(requested)
+			if requested != version {
+				judgeChosen(t, c, r)
+				if !r.Succeeded() || !choosesHandshake(r) {
+					c, params, r = open(version)
+				}
+			}
 			switch {
 			case r.Succeeded() && !choosesHandshake(r) && !t.SpeaksHandshake():
 				t.MarkNotObserved(bothEras, "the server chooses no handshake revision")
@@ -59,6 +73,22 @@ func initializeCase() suite.Case {
 func choosesHandshake(r *client.Reply) bool {
 	chosen, _ := wire.Text(wire.At(r.Message.Result(), "/protocolVersion"))
 	return spec.Revision(chosen).Era() == spec.Handshake
+}
+
+// judgeChosen judges which version a server of both eras chooses if initialize requests one that has
+// no handshake. It may refuse that, too.
+func judgeChosen(t *suite.T, c *client.Conversation, r *client.Reply) {
+	if !r.Succeeded() {
+		return
+	}
+	chosen, _ := wire.Text(wire.At(r.Message.Result(), "/protocolVersion"))
+	if chosen != string(t.Revision) {
+		return
+	}
+	t.Report(c, verdict.Deviation{
+		Requirement: bothEras, Summary: "The server negotiates " + string(spec.V20260728) + " with initialize, although that revision has no handshake.",
+		Permitted: "a handshake revision, or an error", Seen: suite.Describe(r), At: r.Positions(),
+	})
 }
 
 // initializeAfterDiscover sends server/discover and then initialize, with the params in the
