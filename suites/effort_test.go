@@ -39,10 +39,10 @@ func TestEffort(t *testing.T) {
 		most      most
 	}{
 		{"stdio, 2025-11-25", spec.Stdio, []spec.Revision{spec.V20251125}, 0, most{31, 30, 1550}},
-		{"stdio, 2026-07-28", spec.Stdio, []spec.Revision{spec.V20260728}, 0, most{15, 6, 2020}},
-		{"stdio, all revisions", spec.Stdio, nil, 0, most{110, 95, 7220}},
+		{"stdio, 2026-07-28", spec.Stdio, []spec.Revision{spec.V20260728}, 0, most{15, 6, 2060}},
+		{"stdio, all revisions", spec.Stdio, nil, 0, most{110, 95, 7260}},
 		{"a slow server over stdio, 2025-11-25", spec.Stdio, []spec.Revision{spec.V20251125}, slow, most{47, 46, 1620}},
-		{"a slow server over stdio, 2026-07-28", spec.Stdio, []spec.Revision{spec.V20260728}, slow, most{23, 6, 2130}},
+		{"a slow server over stdio, 2026-07-28", spec.Stdio, []spec.Revision{spec.V20260728}, slow, most{23, 6, 2170}},
 		{"Streamable HTTP, 2025-11-25", spec.StreamableHTTP, []spec.Revision{spec.V20251125}, 0, most{68, 70, 1500}},
 		{"Streamable HTTP, all revisions", spec.StreamableHTTP, nil, 0, most{210, 170, 5900}},
 	} {

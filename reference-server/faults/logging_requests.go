@@ -29,6 +29,20 @@ func requestLoggingFaults() []*Fault {
 			}
 			return next(c)
 		})),
+		newFaultWithState(silent+"session-level", "a call without a log level uses the level that a client set in its session", func() *refserver.Seams {
+			var set atomic.Value
+			return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+				level, known := set.Load().(string)
+				switch {
+				case c.Method == spec.MethodSetLevel && !isStatelessCall(c):
+					level, _ := wire.Text(wire.At(c.Params, "/level"))
+					set.Store(level)
+				case known && isStatelessCall(c) && requestLevelOf(c) == "" && len(metaOf(c)) > 0:
+					setMeta(c, Members{spec.MetaLogLevel: wire.Quote(level)})
+				}
+				return next(c)
+			})
+		}).overTransports(spec.StreamableHTTP),
 
 		newFault(threshold+"ignored", "a call with any log level gets all messages", replaceRequestLevel(ifKnownLevel(func(string) string { return "debug" }))),
 		newFault(threshold+"one-below", "a call gets messages one level below the one it names", replaceRequestLevel(ifKnownLevel(func(level string) string {
@@ -102,6 +116,12 @@ func legalRequestLogging() []*Fault {
 				return next(c)
 			})
 		}),
+		newVariationWithState("logs-fewer-since-initialize", "after any initialize, calls of 2026-07-28 get only log messages of the level emergency", sinceInitialize(func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+			if requestLevelOf(c) != "" && severity(requestLevelOf(c)) >= 0 {
+				setMeta(c, Members{spec.MetaLogLevel: wire.Quote("emergency")})
+			}
+			return next(c)
+		})).overTransports(spec.StreamableHTTP),
 		newVariation("levels-passed-over", "logging is not declared, and log levels are ignored", combineSeams(withholdCapabilities("logging"), replaceRequestLevel(func(string) string { return "" }))),
 	)
 }

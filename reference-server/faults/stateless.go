@@ -108,6 +108,12 @@ func earlierRequestFaults() []*Fault {
 		newFaultWithState(prior+"capabilities", "a request without capabilities gets those of an earlier request", func() *refserver.Seams {
 			return useLastMeta(spec.MetaClientCapabilities, lacksMeta(spec.MetaClientCapabilities))
 		}),
+		newFaultWithState(prior+"initialize", "after any initialize, requests without client capabilities are served", sinceInitialize(func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+			if metaOf(c)[spec.MetaVersion] != nil && metaOf(c)[spec.MetaClientCapabilities] == nil {
+				setMeta(c, completeMeta())
+			}
+			return next(c)
+		})).overTransports(spec.StreamableHTTP),
 		newFaultWithState(prior+"version", "a request without a version gets that of an earlier request", func() *refserver.Seams {
 			return useLastMeta(spec.MetaVersion, lacksMeta(spec.MetaVersion))
 		}).statelessOnly(),

@@ -113,12 +113,38 @@ func eraFaults() []*Fault {
 			changed["protocolVersion"] = requested
 			return changed, nil
 		})).inRevisions(spec.V20260728),
+		newFaultWithState("versioning.dual-era-modern-request/after-initialize", "after any initialize, lists have neither resultType nor caching hints", sinceInitialize(func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+			result, err := next(c)
+			if err != nil || !strings.HasSuffix(c.Method, "/list") {
+				return result, err
+			}
+			older := decodeObject(result)
+			omitMembers("resultType", "ttlMs", "cacheScope")(older)
+			return older, nil
+		})).overTransports(spec.StreamableHTTP),
 		newFault("versioning.dual-era-modern-request/older-results", "lists have neither resultType nor caching hints", editStatelessResult(ofMethods(spec.MethodToolsList, spec.MethodPromptsList, spec.MethodResourcesList), omitMembers("resultType", "ttlMs", "cacheScope"))),
 		newFault("versioning.extension-id-format/no-prefix", "an extension has an identifier without a prefix", EditResult(spec.MethodDiscover, editMember("capabilities", setValue("extensions", map[string]any{"tasks": map[string]any{}})))),
 		newFault("versioning.extension-id-format/bad-label", "an extension has an identifier that begins with a digit", EditResult(spec.MethodDiscover, editMember("capabilities", setValue("extensions", map[string]any{"1example.com/tasks": map[string]any{}})))),
 		newFault("versioning.extension-fallback/task", "tools return a resultType of an extension that the client did not declare", combineSeams(
 			EditResult(spec.MethodDiscover, editMember("capabilities", setValue("extensions", map[string]any{"io.modelcontextprotocol/tasks": map[string]any{}}))),
 			editStatelessResult(ofMethods(spec.MethodToolsCall), func(r map[string]any) { r["resultType"] = "task" }))),
+	}
+}
+
+// sinceInitialize handles the requests of the stateless era with then once any client has sent
+// initialize.
+func sinceInitialize(then func(c *refserver.Call, next Handler) (any, *refserver.Error)) func() *refserver.Seams {
+	return func() *refserver.Seams {
+		var initialized atomic.Bool
+		return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+			if c.Method == spec.MethodInitialize {
+				initialized.Store(true)
+			}
+			if isStatelessCall(c) && initialized.Load() {
+				return then(c, next)
+			}
+			return next(c)
+		})
 	}
 }
 
@@ -191,6 +217,20 @@ func legalVersions() []*Fault {
 			}
 			return next(c)
 		})),
+		newVariationWithState("volatile-since-initialize", "after any initialize, lists may not be cached, and errors on missing metadata have other words", sinceInitialize(func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+			result, err := next(c)
+			switch {
+			case err != nil && err.Code == spec.CodeInvalidParams:
+				changed := *err
+				changed.Message = "Not as in a session: " + err.Message
+				return nil, &changed
+			case err != nil || !strings.HasSuffix(c.Method, "/list"):
+				return result, err
+			}
+			changed := decodeObject(result)
+			changed["ttlMs"], changed["cacheScope"] = 0, "private"
+			return changed, nil
+		})).overTransports(spec.StreamableHTTP),
 		newVariation("initialize-refused-otherwise", "initialize is refused with -32600 and the names of the versions", WrapHandler(spec.MethodInitialize, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			return nil, &refserver.Error{Code: spec.CodeInvalidRequest, Message: "Only 2026-07-28 is supported", Status: 400}
 		})).statelessOnly(),

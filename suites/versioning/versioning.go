@@ -29,7 +29,7 @@ func Cases() []suite.Case {
 			"versioning.initialize-known-version", // judged by a rule
 		},
 		Run: requestUnknownVersions,
-	}, promptCase(), repeatedCase())
+	}, promptCase(), repeatedCase(), erasCase())
 }
 
 // newestRevision returns the newest of the supported revisions, or "".
