@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -92,6 +93,7 @@ func listenFilterFaults() []*Fault {
 		newFault("subscriptions.stays-open/at-once", "a subscription ends right after its acknowledgement", answerListen(true)),
 
 		newFault("subscriptions.client-cancel-stdio/ignored", "a subscription goes on when it is cancelled", ignoreCancellations()),
+		newFaultWithState("subscriptions.client-cancel-stdio/answered", "a cancelled subscription gets a result", func() *refserver.Seams { return answerCancelled(math.MaxInt) }).overTransports(spec.Stdio),
 		newFaultWithState("subscriptions.client-cancel-http/id-taken", "the id of a subscription whose stream was closed can't be used again", refuseUsedIDs).overTransports(spec.StreamableHTTP),
 
 		newFault("subscriptions.graceful-close-response/none", "on shutdown subscriptions/listen gets no response", dropMessages(Responses(spec.MethodListen))),
@@ -167,6 +169,7 @@ func legalSubscriptions() []*Fault {
 				p["uri"] = uri + "/part"
 			}
 		})),
+		newVariationWithState("ends-as-it-is-cancelled", "the first subscription that is cancelled ends by itself at that moment, with a result", func() *refserver.Seams { return answerCancelled(1) }).overTransports(spec.Stdio),
 		newVariation("ends-by-response-alone", "on shutdown subscriptions get a result, and no cancellation", dropMessages(isCancellation)),
 		newVariation("extra-in-acknowledgements", "the acknowledgement has more members, and more metadata", editSentParams(spec.MethodAcknowledged, func(p map[string]any) {
 			p["com.example/more"] = true
@@ -334,4 +337,31 @@ func refuseUsedIDs() *refserver.Seams {
 		_, again := used.LoadOrStore(c.ID.Key(), true)
 		return again
 	}, spec.CodeInvalidRequest, "This subscription exists")
+}
+
+// answerCancelled sends a result for each of the first subscriptions that are cancelled, up to the
+// given number.
+func answerCancelled(most int) *refserver.Seams {
+	var mu sync.Mutex
+	open := map[string]bool{}
+	return combineSeams(
+		WrapHandler(spec.MethodListen, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+			mu.Lock()
+			open[c.ID.Raw()] = true
+			mu.Unlock()
+			return next(c)
+		}),
+		onCancellation(func(n *refserver.Notification, next func(*refserver.Notification)) {
+			next(n)
+			id := cancelledRequestID(n)
+			mu.Lock()
+			defer mu.Unlock()
+			if open[id.Raw()] && most > 0 {
+				most--
+				delete(open, id.Raw())
+				n.Session.SendRaw(wire.NewResult(id, map[string]any{"resultType": "complete", "_meta": map[string]any{
+					spec.MetaSubscriptionID: jsontext.Value(id.Raw()), spec.MetaServerInfo: map[string]any{"name": "faulty", "version": "1"},
+				}}))
+			}
+		}))
 }

@@ -61,7 +61,7 @@ func subscriptionRules() []rules.Rule {
 		{
 			ID:           "rule.subscription-ends",
 			Title:        "a subscription stays open, and ends with a result that names it",
-			Requirements: []string{staysOpen, gracefulResponse, gracefulID, answeredByStream},
+			Requirements: []string{staysOpen, gracefulResponse, gracefulID, answeredByStream, cancelledOnStdio},
 			Start:        func() rules.Fold { return rules.Fold{Shared: readsSubscriptions, AtEnd: judgeEnds} },
 		},
 		{
@@ -99,6 +99,9 @@ type subscription struct {
 	// sinceCancelled counts the round trips after the cancellation, sinceSent those after the
 	// request.
 	sinceCancelled, sinceSent roundTrips
+	// spared is set if another subscription got a notification that this one would have got, too, had
+	// the client not cancelled it.
+	spared bool
 	// overdue is set if the server responded to other requests for so long that an acknowledgement
 	// should have come, and the client did not cancel the subscription.
 	overdue bool

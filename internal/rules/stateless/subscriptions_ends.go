@@ -272,6 +272,44 @@ func judgeEnds(s *rules.Session, out *rules.Reporter) {
 		sub.judgeDuration(s, out)
 		sub.judgeStreamEnd(out)
 	}
+	if s.Transport == spec.Stdio {
+		sharedSubscriptions.Of(s).judgeAnswered(s, out)
+	}
+}
+
+// judgeAnswered judges responses to subscriptions that the client has cancelled. A single one may
+// be a coincidence: the server may have ended the subscription before it read the cancellation. So
+// it takes two, and the older subscription must have stayed open beyond the end of the newer one.
+// Then neither the age of the subscriptions nor the time explains both ends. If any subscription
+// ends uncancelled, nothing is judged.
+func (f *subscriptions) judgeAnswered(s *rules.Session, out *rules.Reporter) {
+	var answered []*subscription // oldest first
+	for _, sub := range f.all {
+		switch {
+		case sub.spared && sub.response == nil:
+			out.MarkObserved(cancelledOnStdio)
+		case sub.ack == nil || sub.response == nil || sub.atShutdown || !sub.request.IsRegular():
+		case len(s.RequestsWithID(sub.request.Message.ID)) > 1:
+		case sub.cancelled == nil || sub.response.Event.Seq < sub.cancelled.Seq:
+			return
+		default:
+			answered = append(answered, sub)
+		}
+	}
+	for i, newer := range answered {
+		for _, older := range answered[:i] {
+			if newer.response.Event.Seq > older.cancelled.Seq {
+				continue
+			}
+			d := newer.deviation(cancelledOnStdio, newer.response.Event, rules.Excerpt(newer.response.Message.Raw)+"; another subscription stayed open, and got its response when it was cancelled")
+			d.Summary, d.Permitted = "The server answers subscriptions that the client has cancelled.", "nothing more for a cancelled subscription"
+			// The page on cancellation says only that the server should not respond.
+			d.Weight = verdict.AtMostWarning
+			d.At = rules.PositionsOf(newer.request.Event, newer.cancelled, newer.response.Event, older.request.Event, older.cancelled, older.response.Event)
+			out.Report(d)
+			return
+		}
+	}
 }
 
 // judgeMedia judges the media type of a subscription over HTTP.

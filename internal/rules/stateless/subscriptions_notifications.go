@@ -81,10 +81,11 @@ func judgeDelivery(s *rules.Session, obs *rules.Observation, out *rules.Reporter
 	if isChange {
 		out.MarkObserved(onlyOnListen)
 		sub.judgeRequested(member, obs, d, out)
-		if slices.ContainsFunc(f.all, func(other *subscription) bool {
-			return other != sub && other.cancelled != nil && other.sinceCancelled.n >= settlingTrips && other.hasRequested(member)
-		}) {
-			out.MarkObserved(cancelledOnStdio) // the cancelled subscription would have got this notification too
+		for _, other := range f.all {
+			if other != sub && other.cancelled != nil && other.sinceCancelled.n >= settlingTrips && other.hasRequested(member) {
+				other.spared = true
+				out.MarkObserved(cancelledOnStdio)
+			}
 		}
 	}
 }
