@@ -271,6 +271,9 @@ func changedResourcesFaults() []*Fault {
 			markReadOnly("trigger-list-changed"), dropMessages(notifications(spec.MethodResourcesChanged)))),
 		newFault("resources.listen.update-delivered/silent", "subscriptions get no updates of resources", combineSeams(
 			markReadOnly("update-resource"), dropMessages(notifications(spec.MethodResourcesUpdated)))),
+		newFaultWithState("resources.listen.update-delivered/every-second", "a subscription gets no update of every second change of a resource", func() *refserver.Seams {
+			return editEverySecondUpdate(func(o *refserver.Out) { o.Frames = nil })
+		}),
 		newFaultWithState("resources.list-changed.sent-on-change-2024-11-05/removed", "a resource is removed again without a notification", dropEverySecond(spec.MethodResourcesChanged)).overTransports(spec.Stdio),
 		newFault("resources.read.listed-is-readable/promised", "a resource that the official suite knows is refused with an internal error", combineSeams(
 			addFixedTools(officialResults(nil)), EditResult(spec.MethodResourcesList, func(r map[string]any) {
@@ -291,4 +294,18 @@ func changedResourcesFaults() []*Fault {
 		newFault(newer+"undeclared", "the server sends list_changed for resources, but does not declare listChanged", announcing(setResourcesCapability(map[string]any{"subscribe": true}))),
 		newFault(newer+"false", "the server sends list_changed for resources, although listChanged is false", announcing(setResourcesCapability(map[string]any{"listChanged": false}))),
 	}
+}
+
+// editEverySecondUpdate edits every second update of a resource on each subscription. The tool that
+// changes the resource may be called.
+func editEverySecondUpdate(e func(o *refserver.Out)) *refserver.Seams {
+	var mu sync.Mutex
+	sent := map[string]int{}
+	return combineSeams(markReadOnly("update-resource"), EditOutgoing(notifications(spec.MethodResourcesUpdated), func(o *refserver.Out) {
+		mu.Lock()
+		defer mu.Unlock()
+		if sent[o.Related.Key()]++; sent[o.Related.Key()]%2 == 0 {
+			e(o)
+		}
+	}))
 }

@@ -58,10 +58,10 @@ func statelessConversations() []conversation {
 			withMeta("1", "tools/call", `"name":"slow","arguments":{"durationMs":20}`, `"progressToken":"t"`) + cancel("1"), cancel("7"), ask("2", "server/discover", ""),
 		}},
 		// subscriptions: one is cancelled, then the others end
-		{answers: 4, chunks: []string{
+		{answers: 5, chunks: []string{
 			ask("1", "subscriptions/listen", everything), ask(`"1"`, "subscriptions/listen", everything), withMeta("2", "subscriptions/listen", `"notifications":{}`, `"progressToken":"listening"`),
 			ask("0", "subscriptions/listen", `"notifications":{"toolsListChanged":true}`), ask("7", "subscriptions/listen", `"notifications":{"promptsListChanged":true}`),
-			call("3", "trigger-list-changed", `"list":"tools"`), cancel("1"), call("4", "trigger-list-changed", `"list":"prompts"`), call("5", "update-resource", ""),
+			call("3", "trigger-list-changed", `"list":"tools"`), cancel("1"), call("4", "trigger-list-changed", `"list":"prompts"`), call("5", "update-resource", ""), call("7", "update-resource", ""),
 			ask("6", "subscriptions/listen", ""),
 		}},
 		// requests that lack metadata, name other versions, or have methods of other revisions

@@ -164,6 +164,13 @@ func legalSubscriptions() []*Fault {
 			withholdListChanged("tools", "prompts", "resources"),
 			EditResult(spec.MethodDiscover, editMember("capabilities", editMember("resources", omitMembers("subscribe")))),
 			editFilter(func(filter map[string]any) { clear(filter) }))),
+		newVariationWithState("every-second-update-late", "a subscription gets every second update of a resource 4 s late", func() *refserver.Seams {
+			return editEverySecondUpdate(func(o *refserver.Out) {
+				frames := o.Frames
+				o.Frames = nil
+				sendLater(o.Session, 4*time.Second, frames...)
+			})
+		}).overTransports(spec.Stdio),
 		newVariation("updates-of-parts", "updates name a part of the resource", editSentParams(spec.MethodResourcesUpdated, func(p map[string]any) {
 			if uri, ok := p["uri"].(string); ok {
 				p["uri"] = uri + "/part"
