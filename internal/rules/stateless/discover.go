@@ -2,6 +2,7 @@ package stateless
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -120,6 +121,8 @@ func judgeVersions(versions []string, obs *rules.Observation, out *rules.Reporte
 		d.Summary, d.Permitted = "The server does not list the version by which it serves the request.", "a list that includes this version"
 	case len(slices.Compact(sorted)) < len(versions):
 		d.Summary, d.Permitted = "The server lists a supported version twice.", "each version once"
+		i := indexOfRepeated(versions)
+		d.Seen, d.Pointer = rules.Excerpt(wire.Quote(versions[i]))+" more than once", "/result/supportedVersions/"+strconv.Itoa(i)
 	case slices.ContainsFunc(versions, func(v string) bool { return !spec.Revision(v).IsPublished() && !mayBeRevisionName(v) }):
 		d.Weight = verdict.OnlyNote
 		d.Summary, d.Permitted = "The server lists a version that does not exist.", "revisions of the specification, such as 2026-07-28"
@@ -128,6 +131,16 @@ func judgeVersions(versions []string, obs *rules.Observation, out *rules.Reporte
 		return
 	}
 	out.Report(d)
+}
+
+// indexOfRepeated returns the index of the first version that an earlier one equals.
+func indexOfRepeated(versions []string) int {
+	for i, v := range versions {
+		if slices.Contains(versions[:i], v) {
+			return i
+		}
+	}
+	return -1
 }
 
 func judgeExtensions(result jsontext.Value, obs *rules.Observation, out *rules.Reporter) {

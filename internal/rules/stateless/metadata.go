@@ -97,13 +97,13 @@ func describeMalformed(req *rules.Request) string {
 	return key + " in the request's _meta is " + rules.Excerpt(req.Message.ParamAt(spec.MetaPointer(key)))
 }
 
-// pointerToMalformed returns the pointer to the value that describeMalformed quotes, or "" if a value
-// is missing.
+// pointerToMalformed returns the pointer to the value that describeMalformed quotes; if a member of
+// _meta is missing, the pointer to _meta.
 func pointerToMalformed(req *rules.Request) string {
 	switch {
-	case req.Metadata.NoObject:
+	case req.Metadata.NoObject || len(req.Metadata.Missing) > 0:
 		return "/params/_meta"
-	case len(req.Metadata.Missing) > 0 || len(req.Metadata.Malformed) == 0:
+	case len(req.Metadata.Malformed) == 0:
 		return ""
 	}
 	return "/params" + spec.MetaPointer(req.Metadata.Malformed[0])

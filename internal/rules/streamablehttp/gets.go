@@ -226,6 +226,8 @@ func (v *view) judgeUnrelated(x *exchange, p streamEvent, out *rules.Reporter) {
 			Permitted:   "messages that belong to no request in progress; progress on the stream of its POST",
 			Seen:        "progress with the token " + rules.Excerpt(token),
 			At:          positionsOf(x.Request, owner.Event, p.Event),
+			Pointer:     "/params/progressToken",
+			Earlier:     "/params/_meta/progressToken",
 		})
 	}
 }

@@ -257,8 +257,10 @@ func judgeRelated(v *view, out *rules.Reporter) {
 					Requirement: interimRelated,
 					Summary:     "The server sends progress on the stream of another request.",
 					Permitted:   "messages that belong to the request of the stream",
-					Seen:        "progress with the token " + rules.Excerpt(token),
+					Seen:        "progress with the token " + rules.Excerpt(token) + " of another request",
 					At:          positionsOf(x.Request, x.Sent, owner.Event, p.Event),
+					Pointer:     "/params/progressToken",
+					Earlier:     "/params/_meta/progressToken",
 				})
 			}
 		}
