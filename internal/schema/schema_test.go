@@ -39,7 +39,7 @@ func TestViolations(t *testing.T) {
 	}{
 		{"a sound result", r11, tool, answer(`{"content":[{"type":"text","text":"a"}]}`), ok},
 		{"a required member is missing", r11, spec.MethodToolsList, tools(`{"name":"a"}`),
-			`schema missing /result/tools/0/inputSchema (Tool): permitted: an object; seen: a missing member`},
+			`schema missing /result/tools/0/inputSchema (Tool): permitted: an object that has "type"; seen: a missing member`},
 		{"null is not an absent member", r11, spec.MethodToolsList, answer(`{"tools":[],"nextCursor":null}`),
 			`schema wrong-type /result/nextCursor (ListToolsResult): permitted: a string; seen: null`},
 		{"the result is not an object", r3, spec.MethodPing, answer(`"pong"`),
@@ -93,7 +93,7 @@ func TestViolations(t *testing.T) {
 		{"an error with data of its own", r26, "", `{"jsonrpc":"2.0","id":1,"error":{"code":-32022,"message":"a","data":{"supported":"2026-07-28","requested":""}}}`,
 			`schema wrong-type /error/data/supported (UnsupportedProtocolVersionError): permitted: an array; seen: "2026-07-28"`},
 		{"params that are missing", r6, "", `{"jsonrpc":"2.0","method":"notifications/progress"}`,
-			`schema missing /params: permitted: an object of type ProgressNotification; seen: a missing member`},
+			`schema missing /params: permitted: an object that has "progressToken" and "progress"; seen: a missing member`},
 		{"a progress token", r6, "", `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1.5,"progress":1}}`,
 			`schema wrong-type /params/progressToken (ProgressNotification): permitted: a string or an integer; seen: 1.5`},
 		{"a log level", r6, "", `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"warn","data":1}}`,

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
@@ -252,6 +253,9 @@ func (t *schemaType) describe() string {
 	case anyForm:
 		return "any value"
 	case objectForm, taggedForm:
+		if names := t.requiredNames(); t.form == objectForm && 0 < len(names) && len(names) <= maxNames {
+			return "an object that has " + joinNames(names)
+		}
 		if t.name != "" {
 			return "an object of type " + t.name
 		}
@@ -289,6 +293,29 @@ func (t *schemaType) describeBounds() string {
 	default:
 		return ""
 	}
+}
+
+// maxNames bounds how many required members a description of an object lists.
+const maxNames = 3
+
+// requiredNames returns the quoted names of the members that every object of type t must have.
+func (t *schemaType) requiredNames() []string {
+	var names []string
+	for _, m := range t.members {
+		if m.required {
+			names = append(names, strconv.Quote(m.name))
+		}
+	}
+	return names
+}
+
+// joinNames lists names in words.
+func joinNames(names []string) string {
+	last := len(names) - 1
+	if last == 0 {
+		return names[0]
+	}
+	return strings.Join(names[:last], ", ") + " and " + names[last]
 }
 
 // caseNames returns the permitted values of the tag.

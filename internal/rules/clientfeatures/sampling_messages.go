@@ -2,6 +2,7 @@ package clientfeatures
 
 import (
 	"slices"
+	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -22,6 +23,7 @@ type (
 	toolUse    struct{ id, name string }
 	toolResult struct {
 		id  string
+		at  string // the pointer to the block in its message
 		raw jsontext.Value
 	}
 )
@@ -41,12 +43,12 @@ func samplingMessages(params jsontext.Value) []samplingMessage {
 // readContent parses content, which is one block or an array of blocks. A tool_use or tool_result
 // without a string as its id gets the id "": other rules judge its shape.
 func readContent(role string, content jsontext.Value) samplingMessage {
-	blocks := wire.Elements(content)
+	blocks, isArray := wire.Elements(content), true
 	if content.Kind() == '{' {
-		blocks = []jsontext.Value{content}
+		blocks, isArray = []jsontext.Value{content}, false
 	}
 	s := samplingMessage{role: role}
-	for _, b := range blocks {
+	for i, b := range blocks {
 		kind, _ := wire.Text(wire.At(b, "/type"))
 		switch kind {
 		case "tool_use":
@@ -55,7 +57,11 @@ func readContent(role string, content jsontext.Value) samplingMessage {
 			s.uses = append(s.uses, toolUse{id, name})
 		case "tool_result":
 			id, _ := wire.Text(wire.At(b, "/toolUseId"))
-			s.results = append(s.results, toolResult{id, b})
+			at := "/content"
+			if isArray {
+				at += "/" + strconv.Itoa(i)
+			}
+			s.results = append(s.results, toolResult{id, at, b})
 		default:
 			s.others++
 		}

@@ -199,9 +199,9 @@ func judgeStructured(s *rules.Session, obs *rules.Observation, i int, r toolResu
 			Requirement: resultConforms,
 			Summary:     "The server's structured tool result breaks the tool's outputSchema.",
 			Permitted:   wrong[0].Permitted,
-			Seen:        rules.Excerpt(wrong[0].Seen),
+			Seen:        rules.Excerpt(wrong[0].Seen) + " in structuredContent",
 			At:          rules.PositionsOf(obs.Event),
-			Pointer:     pointerToMessage(obs, i),
+			Pointer:     pointerToMessage(obs, i) + r.at + "/structuredContent",
 		})
 		return
 	}

@@ -12,6 +12,7 @@ import (
 // referenceTrial collects the responses to completion requests for one reference and argument.
 type referenceTrial struct {
 	kind        string
+	subject     string // the argument and its prompt or template, in words
 	all         []*rules.Observation
 	empty       []*rules.Observation // responses for an empty value
 	withContext []*rules.Observation // responses to requests with context
@@ -31,7 +32,7 @@ func completionReferences() rules.Fold {
 		key := q.kind + "\x00" + q.target + "\x00" + q.argument
 		t := trials[key]
 		if t == nil {
-			t = &referenceTrial{kind: q.kind}
+			t = &referenceTrial{kind: q.kind, subject: rules.Excerpt(wire.Quote(q.argument)) + " of " + rules.Excerpt(wire.Quote(q.target))}
 			trials[key] = t
 			order = append(order, t)
 		}
@@ -63,6 +64,7 @@ func (t *referenceTrial) judge(out *rules.Reporter) {
 	if !t.served {
 		d := deviationOf(requirement, t.all[0])
 		d.Summary, d.Permitted = "The server refuses completion for "+thing+".", "a result, even one without values"
+		d.Seen, d.Earlier = "for "+t.subject+": "+d.Seen, "/params/argument"
 		out.Report(d)
 		return
 	}

@@ -44,6 +44,7 @@ func toolArguments() rules.Fold {
 // converted; the server should have refused them. Surplus arguments do no harm.
 func judgeInvalidArguments(s *rules.Session, input, arguments jsontext.Value, obs *rules.Observation, out *rules.Reporter) {
 	d := deviationOf(toolInvalidIsResult, obs)
+	d.Earlier = "/params/arguments"
 	d.Permitted = "a result with isError true"
 	if !out.Judges(toolInvalidIsResult) {
 		d.Permitted += ", or an error"
@@ -66,6 +67,9 @@ func judgeInvalidArguments(s *rules.Session, input, arguments jsontext.Value, ob
 		out.MarkObserved(toolInvalidIsResult)
 	case isPlainlyWrong(input, arguments):
 		d.Requirement, d.Summary = toolValidates, "The server's tool succeeds with arguments that break its schema."
+		if wrong := schema.For(s.Revision()).CheckStructuredContent(input, arguments); len(wrong) > 0 {
+			d.Seen = "success, although the arguments break the schema: " + rules.Excerpt(wrong[0].Seen)
+		}
 		out.Report(d)
 		out.MarkReportedElsewhere(toolRejects)
 	case schema.For(s.Revision()).BreaksModernKeywords(input, arguments): // reported as an unsupported dialect

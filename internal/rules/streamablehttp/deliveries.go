@@ -68,7 +68,13 @@ func (v *view) judgeEarlyEnd(x *exchange, out *rules.Reporter) {
 		out.Report(d)
 	case missing == 0:
 		out.MarkObserved(responseDelivered)
-		d.Requirement, d.Summary = noEarlyClose, "The server ends a POST stream before the response, and resumes it."
+		d.Requirement, d.Summary = noEarlyClose, "The server ends a POST stream early and responds on a later stream."
+		d.Seen = "a stream that ended before a response, which came on the stream that resumed it"
+		if i := slices.IndexFunc(x.requests, func(req *rules.Request) bool {
+			return len(req.Responses) > 0 && v.isOnResumed(x, req.Responses[0].Event)
+		}); i >= 0 {
+			d.At = slices.Concat(rules.PositionsOf(x.requests[i].Responses[0].Event), positionsOf(x.Sent, x.Response, x.End))
+		}
 		out.Report(d)
 	default:
 		d.Requirement = noEarlyClose
