@@ -44,7 +44,7 @@ func TestEffort(t *testing.T) {
 		{"a slow server over stdio, 2025-11-25", spec.Stdio, []spec.Revision{spec.V20251125}, slow, most{47, 46, 1620}},
 		{"a slow server over stdio, 2026-07-28", spec.Stdio, []spec.Revision{spec.V20260728}, slow, most{23, 6, 2170}},
 		{"Streamable HTTP, 2025-11-25", spec.StreamableHTTP, []spec.Revision{spec.V20251125}, 0, most{68, 70, 1500}},
-		{"Streamable HTTP, all revisions", spec.StreamableHTTP, nil, 0, most{210, 170, 5900}},
+		{"Streamable HTTP, all revisions", spec.StreamableHTTP, nil, 0, most{212, 170, 5920}},
 	} {
 		suitetest.RunWhole(t, c.name, c.over, func(t *testing.T) {
 			d, stop := suitetest.ReferenceOver(c.over, refserver.Options{})

@@ -45,14 +45,14 @@ func TestNamedPlaces(t *testing.T) {
 				switch last := g.Events[d.At[len(d.At)-1]]; {
 				case d.Header != "":
 					got = append(got, "header "+d.Header)
+				case d.Pointer != "":
+					got = append(got, string(wire.At(last.Raw, d.Pointer)))
 				case d.Earlier != "":
 					for _, at := range d.At {
 						if v := wire.At(g.Events[at].Raw, d.Earlier); v != nil {
 							got = append(got, "earlier "+string(v))
 						}
 					}
-				case d.Pointer != "":
-					got = append(got, string(wire.At(last.Raw, d.Pointer)))
 				default:
 					shown := ""
 					for _, at := range d.At {
