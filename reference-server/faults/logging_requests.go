@@ -103,15 +103,17 @@ func legalRequestLogging() []*Fault {
 			return combineSeams(wants.seams(), prependLines(wants.isResponse, `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"emergency","data":null}}`))
 		}).overTransports(spec.Stdio),
 		newVariationWithState("logs-of-waiting", "the calls of a logging tool run one after the other, and one that waits logs that, too", func() *refserver.Seams {
-			var running sync.Mutex
+			running := make(chan struct{}, 1) // not a mutex, because time stands still in a synctest bubble while a goroutine waits for one
 			return wrapTool("log", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
-				if !running.TryLock() {
+				select {
+				case running <- struct{}{}:
+				default:
 					if requestLevelOf(c) == "debug" {
 						c.Notify(spec.MethodMessage, map[string]any{"level": "debug", "data": "Another call is running."})
 					}
-					running.Lock()
+					running <- struct{}{}
 				}
-				defer running.Unlock()
+				defer func() { <-running }()
 				sleep(c.Context(), newestTime)
 				return next(c)
 			})

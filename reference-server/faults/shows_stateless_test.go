@@ -49,8 +49,8 @@ func statelessConversations() []conversation {
 			ask("12", "resources/read", `"uri":"file:///etc/passwd"`), page("13", "tools/list", 6), page("14", "tools/list", 9), page("15", "tools/list", 12),
 		}},
 		// logs and progress
-		{answers: 5, chunks: []string{
-			logs("1", "debug"), logs("2", "emergency"), logs("3", "none"), call("4", "log", ""),
+		{answers: 7, chunks: []string{
+			logs("6", "debug") + logs("7", "debug"), logs("1", "debug"), logs("2", "emergency"), logs("3", "none"), call("4", "log", ""),
 			withMeta("5", "tools/call", `"name":"slow","arguments":{"durationMs":20}`, `"progressToken":"t"`),
 		}},
 		// a cancellation
@@ -61,11 +61,12 @@ func statelessConversations() []conversation {
 		{answers: 5, chunks: []string{
 			ask("1", "subscriptions/listen", everything), ask(`"1"`, "subscriptions/listen", everything), withMeta("2", "subscriptions/listen", `"notifications":{}`, `"progressToken":"listening"`),
 			ask("0", "subscriptions/listen", `"notifications":{"toolsListChanged":true}`), ask("7", "subscriptions/listen", `"notifications":{"promptsListChanged":true}`),
-			call("3", "trigger-list-changed", `"list":"tools"`), cancel("1"), call("4", "trigger-list-changed", `"list":"prompts"`), call("5", "update-resource", ""), call("7", "update-resource", ""),
+			call("3", "trigger-list-changed", `"list":"tools"`), cancel("1"), call("4", "trigger-list-changed", `"list":"prompts"`), call("5", "update-resource", ""), call("8", "update-resource", ""),
 			ask("6", "subscriptions/listen", ""),
 		}},
 		// requests that lack metadata, name other versions, or have methods of other revisions
-		{answers: 11, chunks: []string{
+		{answers: 12, chunks: []string{
+			request("12", "tools/call", `{"name":"ask-together","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}`),
 			request("11", "resources/templates/list", `{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}`),
 			request("10", "tools/list", fmt.Sprintf(`{"cursor":%q,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}`, base64.RawURLEncoding.EncodeToString([]byte("tools/list@15")))),
 			request("1", "server/discover", `{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}`),
