@@ -176,6 +176,7 @@ func (a *app) inspect(ctx context.Context, dialer transport.Dialer, rev spec.Rev
 	stop()
 	switch {
 	case err != nil:
+		c.Close() // what the server wrote to stderr may arrive after the end of its stdout
 		return nil, &engine.UnreachableError{Reason: err.Error(), Stderr: c.Stderr(stderr.Searched), Err: err}, nil
 	case c.Server().ProtocolVersion != string(rev):
 		return nil, nil, nil
