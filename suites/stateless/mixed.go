@@ -49,14 +49,22 @@ func mixedCases() []suite.Case {
 
 func sendMixedPairs(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
+	// All requests are sent alone first. Otherwise the messages around what they show would include
+	// concurrent ones, and their order, and thus the evidence, would vary from run to run.
+	var dependent []*metadataPair
 	for _, r := range likelyDependent(t) {
 		if ctx.Err() != nil || !c.Alive() {
 			return
 		}
-		p := metadataPair{Request: r, c: c}
-		if p.isDependent(ctx, t) {
-			p.mix(ctx, t)
+		if p := (&metadataPair{Request: r, c: c}); p.isDependent(ctx, t) {
+			dependent = append(dependent, p)
 		}
+	}
+	for _, p := range dependent {
+		if ctx.Err() != nil || !c.Alive() {
+			return
+		}
+		p.mix(ctx, t)
 	}
 }
 
