@@ -49,8 +49,8 @@ func mixedCases() []suite.Case {
 
 func sendMixedPairs(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
-	// All requests are sent alone first. Otherwise the messages around what they show would include
-	// concurrent ones, and their order, and thus the evidence, would vary from run to run.
+	// All requests are sent alone first, so that the evidence of what they show quotes no concurrent
+	// messages, whose order varies from run to run.
 	var dependent []*metadataPair
 	for _, r := range likelyDependent(t) {
 		if ctx.Err() != nil || !c.Alive() {
