@@ -271,9 +271,7 @@ func removedMethodFaults() []*Fault {
 		newFault(data+"names", "error -32021 lists capabilities in an array", editStatelessErrors(spec.CodeMissingClientCap, always, func(e *refserver.Error) {
 			e.Data = map[string]any{"requiredCapabilities": []string{"elicitation"}}
 		})),
-		newFault(data+"all", "error -32021 names every capability, also those that no call needs and that the client declared", editStatelessErrors(spec.CodeMissingClientCap, always, func(e *refserver.Error) {
-			e.Data = map[string]any{"requiredCapabilities": map[string]any{"elicitation": map[string]any{}, "sampling": map[string]any{}, "roots": map[string]any{}}}
-		})),
+		newFault(data+"all", "error -32021 names every capability, also those that no call needs and that the client declared", editStatelessErrors(spec.CodeMissingClientCap, always, requireEverything)),
 		newFault(status+"200", "error -32021 comes with status 200", editStatelessErrors(spec.CodeMissingClientCap, always, setStatus(200))).overTransports(spec.StreamableHTTP),
 		newFault(status+"422", "error -32021 comes with status 422", editStatelessErrors(spec.CodeMissingClientCap, always, setStatus(422))).overTransports(spec.StreamableHTTP),
 	}
@@ -325,6 +323,11 @@ func refuseMetadata(when func(meta Members) bool, methods ...string) *refserver.
 		}
 		return next(c)
 	})
+}
+
+// requireEverything makes an error -32021 name every capability that lets the server ask the client.
+func requireEverything(e *refserver.Error) {
+	e.Data = map[string]any{"requiredCapabilities": map[string]any{"elicitation": map[string]any{}, "sampling": map[string]any{}, "roots": map[string]any{}}}
 }
 
 // failWithout lets tools return a result with isError instead of error -32021. The function text
@@ -383,12 +386,7 @@ func legalStateless() []*Fault {
 			})
 		})),
 		newVariation("fails-without-capability", "a tool that may not ask the client fails for another reason", failWithout(func(string) string { return "There is no answer to the question." })),
-		newVariation("all-that-is-required", "error -32021 names all capabilities that the call needs, also those that the client declared", editStatelessErrors(spec.CodeMissingClientCap, func(c *refserver.Call) bool {
-			name, _ := wire.Text(wire.At(c.Params, "/name"))
-			return name == "ask-together"
-		}, func(e *refserver.Error) {
-			e.Data = map[string]any{"requiredCapabilities": map[string]any{"elicitation": map[string]any{}, "sampling": map[string]any{}, "roots": map[string]any{}}}
-		})),
+		newVariation("all-that-is-required", "error -32021 names all capabilities that the call needs, also those that the client declared", editStatelessErrors(spec.CodeMissingClientCap, func(c *refserver.Call) bool { return toolName(c) == "ask-together" }, requireEverything)),
 		newVariation("more-in-missing-capability", "error -32021 has another message, and more data", editStatelessErrors(spec.CodeMissingClientCap, always, func(e *refserver.Error) {
 			data := decodeObject(e.Data)
 			data["hint"] = "declare them"

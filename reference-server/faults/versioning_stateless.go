@@ -103,16 +103,7 @@ func eraFaults() []*Fault {
 			}
 			return next(c)
 		})).inRevisions(spec.V20260728),
-		newFault(dual+"stateless-version", "initialize that requests 2026-07-28 negotiates it", WrapHandler(spec.MethodInitialize, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
-			requested, _ := wire.Text(wire.At(c.Params, "/protocolVersion"))
-			result, err := next(c)
-			if err != nil || requested != string(spec.V20260728) {
-				return result, err
-			}
-			changed := decodeObject(result)
-			changed["protocolVersion"] = requested
-			return changed, nil
-		})).inRevisions(spec.V20260728),
+		newFault(dual+"stateless-version", "initialize that requests 2026-07-28 negotiates it", editOfferedVersion(requestsStateless, func(requested string) string { return requested })).inRevisions(spec.V20260728),
 		newFaultWithState("versioning.dual-era-modern-request/after-initialize", "after any initialize, lists have neither resultType nor caching hints", sinceInitialize(func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			result, err := next(c)
 			if err != nil || !strings.HasSuffix(c.Method, "/list") {
@@ -147,6 +138,9 @@ func sinceInitialize(then func(c *refserver.Call, next Handler) (any, *refserver
 		})
 	}
 }
+
+// requestsStateless reports whether an initialize requests 2026-07-28, which has no initialize.
+func requestsStateless(c *refserver.Call) bool { return requestedVersion(c) == string(spec.V20260728) }
 
 // isUnpublished reports whether a request names a version that was never published.
 func isUnpublished(c *refserver.Call) bool {
@@ -211,12 +205,7 @@ func legalVersions() []*Fault {
 			EditResult(spec.MethodDiscover, addLaterVersion("supportedVersions")),
 			editStatelessErrors(spec.CodeUnsupported, always, editErrorData(addLaterVersion("supported"))))),
 		newVariation("older-versions-in-meta", "a handshake revision in _meta is served as 2026-07-28", serveVersions(namesOlderVersion)),
-		newVariation("initialize-for-stateless-refused", "initialize that requests 2026-07-28 is refused", WrapHandler(spec.MethodInitialize, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
-			if requested, _ := wire.Text(wire.At(c.Params, "/protocolVersion")); requested == string(spec.V20260728) {
-				return nil, &refserver.Error{Code: spec.CodeInvalidParams, Message: "2026-07-28 has no initialize"}
-			}
-			return next(c)
-		})),
+		newVariation("initialize-for-stateless-refused", "initialize that requests 2026-07-28 is refused", refuseCalls(spec.MethodInitialize, requestsStateless, spec.CodeInvalidParams, "2026-07-28 has no initialize")),
 		newVariationWithState("volatile-since-initialize", "after any initialize, lists may not be cached, and errors on missing metadata have other words", sinceInitialize(func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			result, err := next(c)
 			switch {
