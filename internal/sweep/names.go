@@ -96,21 +96,18 @@ func nameFolders(entries []Entry) (out []Entry, errs []error) {
 		if e.isForeign && other != nil && other.Name == e.Name && bytes.Equal(other.text, e.text) {
 			continue
 		}
-		if wrong != "" {
-			complain("give it another name; it is used for a folder and a row of the table", "the name of server %q can't be used: %s", shorten(e.Name, 80), wrong)
-			continue
-		}
 		switch {
+		case wrong != "":
+			complain("give it another name; it is used for a folder and a row of the table", "the name of server %q can't be used: %s", shorten(e.Name, 80), wrong)
 		case other != nil && other.Name == e.Name:
 			complain("give each its own name (the other one: "+other.place+")", "two servers have the name %q", e.Name)
-			continue
 		case other != nil:
 			complain("give one of them another name: some file systems have one folder for both", "servers %q and %q differ only in case", other.Name, e.Name)
-			continue
+		default:
+			e.Folder = folder
+			taken[strings.ToLower(folder)] = e
+			out = append(out, *e)
 		}
-		e.Folder = folder
-		taken[strings.ToLower(folder)] = e
-		out = append(out, *e)
 	}
 	return out, errs
 }
