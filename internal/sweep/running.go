@@ -21,11 +21,14 @@ type startedServer struct {
 	began time.Time
 }
 
+// running returns the server and how long it has been judged.
+func (s startedServer) running() Running { return Running{s.entry.Name, time.Since(s.began)} }
+
 // list returns the servers and how long each has been judged.
 func (r runningServers) list() []Running {
 	var out []Running
 	for _, one := range r {
-		out = append(out, Running{one.entry.Name, time.Since(one.began)})
+		out = append(out, one.running())
 	}
 	return out
 }
@@ -33,7 +36,7 @@ func (r runningServers) list() []Running {
 // remove removes and returns the server of an entry.
 func (r *runningServers) remove(e *Entry) Running {
 	i := slices.IndexFunc(*r, func(one startedServer) bool { return one.entry == e })
-	out := r.list()[i]
+	out := (*r)[i].running()
 	*r = slices.Delete(*r, i, i+1)
 	return out
 }
