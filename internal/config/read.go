@@ -321,10 +321,7 @@ func (r *reader) checkAnything(n *yaml.Node, path string, depth int) {
 // unknownKey complains about an unknown key. Its advice suggests the key that was probably meant, or
 // lists the keys.
 func (r *reader) unknownKey(key *yaml.Node, k *Key, path string) {
-	var known []string
-	for i := range k.Keys {
-		known = append(known, k.Keys[i].Name)
-	}
+	known := k.KeyNames()
 	place := "the file has no key "
 	switch {
 	case r.isEntry:
@@ -362,6 +359,15 @@ func uniqueKeyPath(name string) string {
 		return ""
 	}
 	return found
+}
+
+// KeyNames returns the names of the keys of a mapping, in the order of the table.
+func (k *Key) KeyNames() []string {
+	var out []string
+	for i := range k.Keys {
+		out = append(out, k.Keys[i].Name)
+	}
+	return out
 }
 
 func (k *Key) keyNamed(name string) *Key {

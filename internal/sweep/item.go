@@ -56,15 +56,6 @@ var itemTable = config.Key{Kind: config.Mapping, Keys: []config.Key{
 	{Name: "max-time", Kind: config.Duration, Example: "5m"},
 }}
 
-// itemKeys returns the names of the keys of an item.
-func itemKeys() []string {
-	var out []string
-	for i := range itemTable.Keys {
-		out = append(out, itemTable.Keys[i].Name)
-	}
-	return out
-}
-
 // readEntry reads an entry in mcp-conform's own format. If something is wrong with it, the result has
 // only its name and place, or is nil if it has no name.
 func (l *listReader) readEntry(n *yaml.Node) *Entry {

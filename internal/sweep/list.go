@@ -287,7 +287,7 @@ func (l *listReader) checkListKeys(root *yaml.Node, servers []*yaml.Node) {
 			continue
 		}
 		advice := "a list has no other key than servers"
-		if near := spelling.Nearest(key.Value, itemKeys()); near != "" {
+		if near := spelling.Nearest(key.Value, itemTable.KeyNames()); near != "" {
 			advice += "; write " + near + " in the entries of the servers to which it applies"
 		}
 		l.complain(key, "", fmt.Sprintf("unknown key %q next to servers", key.Value), advice)
