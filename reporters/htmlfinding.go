@@ -95,8 +95,7 @@ func (p *page) setFindings(r *verdict.Report) {
 	areas := areasByRequirement(r)
 	budget := pageBudget
 	fs := groupByCause(allEntries(r))
-	var groups [][2]int          // indices of findings, because the slice still grows
-	sections := map[int]string{} // the titles of sections, by the index of the first group
+	p.Findings = make([]pageFinding, 0, min(countFindings(fs), pageFindings)) // never grows, because groups point into it
 	add := func(e *entry) *pageFinding {
 		f := newPageFinding(r, e, areas, len(p.Findings))
 		if budget > 0 {
@@ -107,35 +106,17 @@ func (p *page) setFindings(r *verdict.Report) {
 		p.Findings = append(p.Findings, f)
 		return &p.Findings[len(p.Findings)-1]
 	}
-	addFamily := func(f *family) {
-		from := len(p.Findings)
-		root := add(&f.entry).link()
+	isFull := func() bool { return len(p.Findings) >= pageFindings }
+	groupOf := func(f *family) pageGroup {
+		group := pageGroup{Root: add(&f.entry)}
+		root := group.Root.link()
 		for i := range f.same {
-			if len(p.Findings) >= pageFindings {
+			if isFull() {
 				break
 			}
-			add(&f.same[i]).Root = &root
-		}
-		groups = append(groups, [2]int{from, len(p.Findings)})
-	}
-	for _, s := range sectionsOf(fs) {
-		if len(p.Findings) < pageFindings {
-			sections[len(groups)] = s.heading
-		}
-		for i := range s.families {
-			if len(p.Findings) < pageFindings {
-				addFamily(&s.families[i])
-			}
-		}
-	}
-	for i, g := range groups {
-		if heading, begins := sections[i]; begins {
-			p.Sections = append(p.Sections, pageSection{Title: clip(withCapital(heading), pageText1)})
-		}
-		in := &p.Sections[len(p.Sections)-1]
-		group := pageGroup{Root: &p.Findings[g[0]]}
-		for i := g[0] + 1; i < g[1]; i++ {
-			group.Same = append(group.Same, &p.Findings[i])
+			same := add(&f.same[i])
+			same.Root = &root
+			group.Same = append(group.Same, same)
 		}
 		switch n := len(group.Same); n {
 		case 0:
@@ -144,7 +125,20 @@ func (p *page) setFindings(r *verdict.Report) {
 		default:
 			group.Title = fmt.Sprintf("%d more findings have the same cause", n)
 		}
-		in.Groups = append(in.Groups, group)
+		return group
+	}
+	for _, s := range sectionsOf(fs) {
+		if isFull() {
+			break
+		}
+		section := pageSection{Title: clip(withCapital(s.heading), pageText1)}
+		for i := range s.families {
+			if isFull() {
+				break
+			}
+			section.Groups = append(section.Groups, groupOf(&s.families[i]))
+		}
+		p.Sections = append(p.Sections, section)
 	}
 	p.Shown = countWithNoun(len(p.Findings), "finding") + ". A finding in several revisions is listed once."
 	if more := countFindings(fs) - pageFindings; more > 0 {
