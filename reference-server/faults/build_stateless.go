@@ -35,6 +35,11 @@ func clientName(c *refserver.Call) string {
 
 // setMeta sets members of a request's _meta, as if the client had sent them.
 func setMeta(c *refserver.Call, values Members) {
+	editMeta(c, func(meta Members) { maps.Copy(meta, values) })
+}
+
+// editMeta edits the members of a request's _meta, as if the client had sent them so.
+func editMeta(c *refserver.Call, edit func(meta Members)) {
 	_, params := wire.Members(c.Params)
 	if params == nil {
 		params = Members{}
@@ -43,7 +48,7 @@ func setMeta(c *refserver.Call, values Members) {
 	if meta == nil {
 		meta = Members{}
 	}
-	maps.Copy(meta, values)
+	edit(meta)
 	params["_meta"] = wire.JSON(meta)
 	c.Params = wire.JSON(params)
 }
@@ -81,15 +86,11 @@ func useNewestMeta(key string) *refserver.Seams {
 		mu.Lock()
 		value := newest
 		mu.Unlock()
-		if value != nil {
-			setMeta(c, Members{key: value})
-			return next(c)
-		}
-		_, params := wire.Members(c.Params)
-		meta := metaOf(c)
-		delete(meta, key)
-		params["_meta"] = wire.JSON(meta)
-		c.Params = wire.JSON(params)
+		editMeta(c, func(meta Members) {
+			if meta[key] = value; value == nil {
+				delete(meta, key)
+			}
+		})
 		return next(c)
 	})
 	return combineSeams(seams, &refserver.Seams{BeforeHandle: func(c *refserver.Call) {

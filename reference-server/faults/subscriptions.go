@@ -366,9 +366,9 @@ func answerCancelled(most int) *refserver.Seams {
 			if open[id.Raw()] && most > 0 {
 				most--
 				delete(open, id.Raw())
-				n.Session.SendRaw(wire.NewResult(id, map[string]any{"resultType": "complete", "_meta": map[string]any{
-					spec.MetaSubscriptionID: jsontext.Value(id.Raw()), spec.MetaServerInfo: map[string]any{"name": "faulty", "version": "1"},
-				}}))
+				result := completeResult(nil)
+				editMember("_meta", setValue(spec.MetaSubscriptionID, jsontext.Value(id.Raw())))(result)
+				n.Session.SendRaw(wire.NewResult(id, result))
 			}
 		}))
 }
