@@ -128,6 +128,15 @@ type elision struct {
 // versionCut omits versionMember.
 var versionCut = elision{from: 1, to: len(versionMember)}
 
+// appendCut appends a cut, or extends the last one if the cut begins at its end.
+func appendCut(cuts []elision, from, to int) []elision {
+	if n := len(cuts); n > 0 && cuts[n-1].to == from {
+		cuts[n-1].to = to
+		return cuts
+	}
+	return append(cuts, elision{from: from, to: to})
+}
+
 // saves returns the minimum number of columns by which the elision shortens a text.
 func (c *elision) saves() int { return c.to - c.from - 1 - len(c.closes) }
 
@@ -175,11 +184,7 @@ func ordinaryMembers(e *verdict.Evidence) []elision {
 			if to < m.to && e.Text[to] == ',' {
 				to++
 			}
-			if n := len(cuts); n > 0 && cuts[n-1].to == at {
-				cuts[n-1].to = to
-			} else {
-				cuts = append(cuts, elision{from: at, to: to})
-			}
+			cuts = appendCut(cuts, at, to)
 		})
 		if !isMarked && ordinary != 2 {
 			return nil

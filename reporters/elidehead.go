@@ -42,12 +42,9 @@ func elideHead(e *verdict.Evidence, columns int) *verdict.Evidence {
 				continue
 			}
 			over -= width(Visible(line))
-			if n := len(cuts); n > 0 && cuts[n-1].to == from {
-				cuts[n-1].to = to
-			} else {
-				cuts = append(cuts, elision{from: from, to: to})
-				over++
-			}
+			before := len(cuts)
+			cuts = appendCut(cuts, from, to)
+			over += len(cuts) - before // each cut shows an ellipsis
 		}
 		cutOut(out, cuts)
 	}
