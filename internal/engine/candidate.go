@@ -28,12 +28,27 @@ func (r *unitResult) newCandidate(k verdict.Key, during *suite.Case, d verdict.D
 	return &candidate{key: k, during: during, from: r, Deviation: d, outcome: d.Outcome(q, k.Revision), record: record}
 }
 
-// showsShortWait reports whether the evidence shows a request for whose response the client waited
-// for less than the timeout (see transcript.Event.Short).
-func (c *candidate) showsShortWait() bool {
-	return c.record != nil && slices.ContainsFunc(c.record.From(0), func(e *transcript.Event) bool {
-		return e.Kind == transcript.GaveUp && e.Short && (slices.Contains(c.At, e.Seq) || slices.Contains(c.At, e.Of))
-	})
+// shortWaits are, for each record, the positions that belong to a wait for which the client took less
+// time than a request has: that of the request, and that at which the client gave up.
+type shortWaits map[*transcript.Transcript]map[int]bool
+
+// shows reports whether the evidence of the deviation shows such a wait. It reads each record once,
+// because many deviations share one.
+func (w shortWaits) shows(c *candidate) bool {
+	if c.record == nil {
+		return false
+	}
+	positions, known := w[c.record]
+	if !known {
+		positions = map[int]bool{}
+		for _, e := range c.record.From(0) {
+			if e.Kind == transcript.GaveUp && e.Short {
+				positions[e.Seq], positions[e.Of] = true, true
+			}
+		}
+		w[c.record] = positions
+	}
+	return slices.ContainsFunc(c.At, func(at int) bool { return positions[at] })
 }
 
 // precedesCases reports whether the deviation was seen before the first case of its conversation

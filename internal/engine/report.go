@@ -164,9 +164,9 @@ func (r *reporting) dropDiscounted() {
 			}
 		}
 	}
-	hasFullWait := map[verdict.Key]bool{}
+	hasFullWait, short := map[verdict.Key]bool{}, shortWaits{}
 	for _, c := range allSightings(r.results, r.offer.over) {
-		hasFullWait[c.key] = hasFullWait[c.key] || !c.showsShortWait()
+		hasFullWait[c.key] = hasFullWait[c.key] || !short.shows(c)
 	}
 	r.found = slices.DeleteFunc(r.found, func(c *candidate) bool {
 		if c.retries.Reproduced > 0 {
