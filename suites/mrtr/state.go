@@ -33,16 +33,16 @@ func changeState(ctx context.Context, t *suite.T) {
 			continue
 		}
 		stated++
-		accepted := tamperWithState(ctx, t, a, state, own)
+		if tamperWithState(ctx, t, a, state, own) {
+			continue // only a protected state has to name its request
+		}
 		for _, other := range inputRequest[i+1:] {
-			if other.Method == a.Method && !accepted { // only a protected state has to name its request
+			if other.Method == a.Method {
 				swapStates(ctx, t, a, other)
 			}
 		}
 		for _, other := range a.withOtherArguments(t) {
-			if !accepted {
-				swapArguments(ctx, t, a, other, own)
-			}
+			swapArguments(ctx, t, a, other, own)
 		}
 	}
 	if stated == 0 {
