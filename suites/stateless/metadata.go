@@ -169,13 +169,18 @@ func servedRequests(ctx context.Context, t *suite.T, c *client.Conversation) []s
 
 // sendWithMeta sends a request with this _meta.
 func sendWithMeta(ctx context.Context, c *client.Conversation, r suite.Request, meta map[string]any) *client.Reply {
+	id := c.NewID()
+	return c.DoRaw(ctx, id, wire.NewRequest(id, r.Method, paramsWithMeta(r, meta)), client.Within(callTime))
+}
+
+// paramsWithMeta returns the params of a request with this _meta.
+func paramsWithMeta(r suite.Request, meta map[string]any) map[string]any {
 	params := maps.Clone(r.Params)
 	if params == nil {
 		params = map[string]any{}
 	}
 	params["_meta"] = meta
-	id := c.NewID()
-	return c.DoRaw(ctx, id, wire.NewRequest(id, r.Method, params), client.Within(callTime))
+	return params
 }
 
 // completions returns a completion request for each argument of a prompt.

@@ -2,7 +2,6 @@ package stateless
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -113,17 +112,11 @@ func (p *metadataPair) bare() map[string]any {
 	return map[string]any{spec.MetaClientCapabilities: map[string]any{}}
 }
 
-func (p *metadataPair) params(meta map[string]any) map[string]any {
-	params := maps.Clone(p.Params)
-	params["_meta"] = meta
-	return params
-}
-
 // sendAlone sends one form of the request. It returns the reply, and the log messages until nothing
 // more comes, sorted.
 func (p *metadataPair) sendAlone(ctx context.Context, t *suite.T, meta map[string]any) (*client.Reply, []string) {
 	from := p.c.Record.Len()
-	r := p.c.Do(ctx, p.Method, p.params(meta), client.OneRound, client.Within(callTime))
+	r := p.c.Do(ctx, p.Method, paramsWithMeta(p.Request, meta), client.OneRound, client.Within(callTime))
 	if r.Answered() && len(logsSince(p.c, from)) > 0 {
 		t.AwaitQuiet(ctx, p.c) // some may come after the response
 	}
@@ -154,7 +147,7 @@ func (p *metadataPair) mix(ctx context.Context, t *suite.T) {
 		from := p.c.Record.Len()
 		var frames [][]byte
 		for _, meta := range pair {
-			frames = append(frames, p.c.Request(p.c.NewID(), p.Method, p.params(meta)))
+			frames = append(frames, p.c.Request(p.c.NewID(), p.Method, paramsWithMeta(p.Request, meta)))
 		}
 		replies := p.c.DoAll(ctx, frames, client.Within(callTime))
 		if slices.ContainsFunc(replies, func(r *client.Reply) bool { return !r.Answered() }) {
