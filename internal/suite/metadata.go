@@ -48,6 +48,15 @@ func (t *T) SpeaksHandshake() bool {
 	return len(t.SupportedVersions(spec.Handshake)) > 0 || slices.ContainsFunc(t.KnownRevisions, func(r spec.Revision) bool { return r.Era() == spec.Handshake })
 }
 
+// HandshakeRevision returns the newest handshake revision in the server's response to server/discover,
+// or the newest one of all if there is none.
+func (t *T) HandshakeRevision() spec.Revision {
+	if listed := t.SupportedVersions(spec.Handshake); len(listed) > 0 {
+		return spec.Revision(slices.Max(listed))
+	}
+	return spec.NewestHandshake
+}
+
 // DeclaredLists returns the list methods, such as tools/list, whose capability the server declares.
 func (t *T) DeclaredLists() []string { return t.listMethods(true) }
 

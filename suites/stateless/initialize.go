@@ -30,10 +30,7 @@ func initializeCase() suite.Case {
 			"streamable-http.session-header-ignored", "streamable-http.last-event-id-ignored",
 		},
 		Run: func(ctx context.Context, t *suite.T) {
-			version := spec.NewestHandshake
-			if listed := t.SupportedVersions(spec.Handshake); len(listed) > 0 {
-				version = spec.Revision(slices.Max(listed))
-			}
+			version := t.HandshakeRevision()
 			open := func(requested spec.Revision) (*client.Conversation, map[string]any, *client.Reply) {
 				c := t.Open(ctx, client.Options{})
 				params := c.InitializeParams()

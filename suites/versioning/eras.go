@@ -2,7 +2,6 @@ package versioning
 
 import (
 	"context"
-	"slices"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
@@ -87,10 +86,7 @@ func looksModern(r *client.Reply) bool {
 // the server declares logging, with the lowest log level. It ends the case if the server does not
 // open one.
 func openSession(ctx context.Context, t *suite.T) {
-	version := spec.NewestHandshake
-	if listed := t.SupportedVersions(spec.Handshake); len(listed) > 0 {
-		version = spec.Revision(slices.Max(listed))
-	}
+	version := t.HandshakeRevision()
 	c := t.Open(ctx, client.Options{})
 	params := c.InitializeParams()
 	params["protocolVersion"], params["capabilities"] = string(version), client.AllCapabilities(version)
