@@ -97,10 +97,10 @@ func expectNoList(t *suite.T, c *client.Conversation, r, lists *client.Reply, me
 	}
 }
 
-// idOf returns the id of a request as it was sent.
+// idOf returns the id of a request as it was sent, or "?" if it could not be sent.
 func idOf(r *client.Reply) string {
-	for _, m := range r.Sent.Messages() {
-		return m.ID.Raw()
+	if r.Sent == nil {
+		return "?"
 	}
-	return "?"
+	return r.Sent.Messages()[0].ID.Raw()
 }
