@@ -2,7 +2,6 @@ package cancellation
 
 import (
 	"context"
-	"slices"
 	"strconv"
 	"time"
 
@@ -56,7 +55,7 @@ func cancelOfOtherClient(ctx context.Context, t *suite.T) {
 			Summary:     "The server ends a call when another client cancels one with its id.",
 			Permitted:   "the result of the call, as when it is alone",
 			Seen:        suite.Describe(r),
-			At:          slices.Concat(transcript.Positions(staying.RequestSent(from, id)), transcript.Positions(r.Event)),
+			At:          transcript.Positions(staying.RequestSent(from, id), r.Event),
 			Fix:         "Cancel the call of the connection that was closed; do not look it up by its id.",
 		})
 		return
