@@ -60,6 +60,15 @@ func (t *T) HandshakeRevision() spec.Revision {
 // DeclaredLists returns the list methods, such as tools/list, whose capability the server declares.
 func (t *T) DeclaredLists() []string { return t.listMethods(true) }
 
+// DeclaredListOr returns the first of DeclaredLists, or the given method if the server declares no
+// list.
+func (t *T) DeclaredListOr(method string) string {
+	if lists := t.DeclaredLists(); len(lists) > 0 {
+		return lists[0]
+	}
+	return method
+}
+
 // UndeclaredLists returns the list methods, such as tools/list, whose capability the server does
 // not declare.
 func (t *T) UndeclaredLists() []string { return t.listMethods(false) }

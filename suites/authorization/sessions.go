@@ -47,10 +47,7 @@ func useSessionWithoutToken(ctx context.Context, t *suite.T) {
 // requestMaker returns a function that makes a new request for the first list that the server
 // declares, or, if it declares none, a request that every server serves.
 func (p *prober) requestMaker() func() []byte {
-	method := p.C.HarmlessMethod()
-	if lists := p.t.DeclaredLists(); len(lists) > 0 {
-		method = lists[0]
-	}
+	method := p.t.DeclaredListOr(p.C.HarmlessMethod())
 	return func() []byte { return p.C.Request(p.C.NewID(), method, nil) }
 }
 

@@ -42,10 +42,7 @@ func useForeignSession(ctx context.Context, t *suite.T) {
 	if session == "" {
 		t.Skip("the server has no sessions")
 	}
-	method := c.HarmlessMethod()
-	if lists := t.DeclaredLists(); len(lists) > 0 {
-		method = lists[0]
-	}
+	method := t.DeclaredListOr(c.HarmlessMethod())
 	deviates := func(summary string, shownBy ...*suite.OutsideResponse) {
 		v := verdict.Deviation{Requirement: sessionBound, Summary: summary, Permitted: "a refusal, as for a session that does not exist"}
 		for _, a := range shownBy {

@@ -37,10 +37,7 @@ func contextCase() suite.Case {
 		Reuses:       suite.ReuseNone,
 		Run: func(ctx context.Context, t *suite.T) {
 			c := t.Open(ctx, client.Options{})
-			method := spec.MethodDiscover
-			if lists := t.DeclaredLists(); len(lists) > 0 {
-				method = lists[0]
-			}
+			method := t.DeclaredListOr(spec.MethodDiscover)
 			lacking := func() *client.Reply { return sendWithoutMetaKey(ctx, c, method, spec.MetaClientCapabilities) }
 			unknown := func() *client.Reply {
 				return c.Do(ctx, method, map[string]any{"_meta": map[string]any{spec.MetaVersion: ancient}})

@@ -103,10 +103,7 @@ func initializeAfterDiscover(ctx context.Context, t *suite.T, initialize map[str
 // continueWithoutHandshake continues after initialize was refused; initialize has the params of
 // that request.
 func continueWithoutHandshake(ctx context.Context, t *suite.T, c *client.Conversation, initialize map[string]any) {
-	method := spec.MethodDiscover
-	if lists := t.DeclaredLists(); len(lists) > 0 {
-		method = lists[0]
-	}
+	method := t.DeclaredListOr(spec.MethodDiscover)
 	before := sendWithoutMetaKey(ctx, c, method, spec.MetaVersion)
 	complete := c.Discover(ctx)
 	if !complete.Succeeded() {

@@ -35,10 +35,7 @@ func headerCase() suite.Case {
 		SharesConversation: true,
 		Run: func(ctx context.Context, t *suite.T) {
 			w := t.Web(t.Conversation(ctx))
-			method := spec.MethodDiscover
-			if lists := t.DeclaredLists(); len(lists) > 0 {
-				method = lists[0]
-			}
+			method := t.DeclaredListOr(spec.MethodDiscover)
 			post := newPostFunc(ctx, w, suite.Request{Method: method})
 			if !suite.IsServed(post()) {
 				t.GiveUp("the server does not serve the request with the right headers, either")

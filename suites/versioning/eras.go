@@ -33,10 +33,7 @@ func useBothEras(ctx context.Context, t *suite.T) {
 		t.Skip("the server supports no handshake revision")
 	}
 	c := t.Start(ctx, client.Options{})
-	method := spec.MethodDiscover
-	if lists := t.DeclaredLists(); len(lists) > 0 {
-		method = lists[0]
-	}
+	method := t.DeclaredListOr(spec.MethodDiscover)
 	lacking := func() *client.Reply {
 		id := c.NewID()
 		return c.DoRaw(ctx, id, suite.RequestWith(id, method, suite.WithoutMeta(c, spec.MetaClientCapabilities)))
