@@ -66,20 +66,19 @@ func initializeCase() suite.Case {
 	}
 }
 
-// choosesHandshake reports whether the result of initialize names a handshake revision.
-func choosesHandshake(r *client.Reply) bool {
+// chosenVersion returns the version that the result of initialize names.
+func chosenVersion(r *client.Reply) spec.Revision {
 	chosen, _ := wire.Text(wire.At(r.Message.Result(), "/protocolVersion"))
-	return spec.Revision(chosen).Era() == spec.Handshake
+	return spec.Revision(chosen)
 }
+
+// choosesHandshake reports whether the result of initialize names a handshake revision.
+func choosesHandshake(r *client.Reply) bool { return chosenVersion(r).Era() == spec.Handshake }
 
 // judgeChosen judges which version a server of both eras chooses if initialize requests one that has
 // no handshake. It may refuse that, too.
 func judgeChosen(t *suite.T, c *client.Conversation, r *client.Reply) {
-	if !r.Succeeded() {
-		return
-	}
-	chosen, _ := wire.Text(wire.At(r.Message.Result(), "/protocolVersion"))
-	if chosen != string(t.Revision) {
+	if !r.Succeeded() || chosenVersion(r) != t.Revision {
 		return
 	}
 	t.Report(c, verdict.Deviation{
