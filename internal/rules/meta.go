@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -31,8 +32,9 @@ func metaRules() []Rule {
 			if m.Has("result") {
 				keys = append(keys, MemoResult(s, m, metaKeysKey{}, func() []string { return metaKeys(m.Result()) })...)
 			}
+			places := sync.OnceValue(func() map[string]jsontext.Pointer { return placesOfMetaKeys(m) })
 			for _, key := range keys {
-				judgeMetaKey(s, e, m, key, out)
+				judgeMetaKey(s, e, places, key, out)
 			}
 		})),
 	}}
@@ -51,20 +53,20 @@ func metaKeys(v jsontext.Value) []string {
 	return keys
 }
 
-// locateMetaKey returns the pointer of the first member with the given key in a _meta object of the
-// message.
-func locateMetaKey(m *wire.Message, key string) jsontext.Pointer {
-	var found jsontext.Pointer
-	see := func(k string, in jsontext.Pointer) {
-		if k == key && found == "" {
-			found = in.AppendToken(key)
+// placesOfMetaKeys returns the pointer of the first member with each key of the _meta objects of the
+// message. Only deviations need it.
+func placesOfMetaKeys(m *wire.Message) map[string]jsontext.Pointer {
+	places := map[string]jsontext.Pointer{}
+	see := func(key string, in jsontext.Pointer) {
+		if _, known := places[key]; !known {
+			places[key] = in.AppendToken(key)
 		}
 	}
 	walkMeta(m.Params(), "/params", metaDepth, see)
 	if m.Has("result") {
 		walkMeta(m.Result(), "/result", metaDepth, see)
 	}
-	return found
+	return places
 }
 
 // opaque are members whose value is defined by the server, not by the protocol, so that a nested
@@ -129,13 +131,13 @@ func isWord(text, between string) bool {
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-func judgeMetaKey(s *Session, e *transcript.Event, m *wire.Message, key string, out *Reporter) {
+func judgeMetaKey(s *Session, e *transcript.Event, places func() map[string]jsontext.Pointer, key string, out *Reporter) {
 	prefix, name, hasPrefix := strings.Cut(key, "/")
 	if !hasPrefix {
 		prefix, name = "", key
 	}
 	deviates := func(d verdict.Deviation) {
-		at := locateMetaKey(m, key)
+		at := places()[key]
 		d.Seen, d.At, d.Pointer = "the key "+excerpt(wire.Quote(key))+" in "+excerpt(at.Parent()), positionsOf(e), string(at)
 		out.Report(d)
 	}
