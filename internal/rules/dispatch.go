@@ -76,6 +76,14 @@ type Observation struct {
 	InputKey *string
 }
 
+// PointerToParam returns the pointer to a param of a server request in the message that carries it.
+func (obs *Observation) PointerToParam(param string) string {
+	if obs.InputKey == nil {
+		return "/params/" + param
+	}
+	return InputPointer(*obs.InputKey) + "/params/" + param
+}
+
 // Handlers are the functions that handle the messages of each topic. The session has recorded the
 // message before they are called.
 type Handlers map[Topic]func(s *Session, obs *Observation, out *Reporter)

@@ -131,14 +131,6 @@ func describeDeclared(s *rules.Session, obs *rules.Observation) string {
 	return ", although the client declared only " + rules.Excerpt(declared)
 }
 
-// pointerToParam returns the pointer to a param of a server request in the message that carries it.
-func pointerToParam(obs *rules.Observation, param string) string {
-	if obs.InputKey == nil {
-		return "/params/" + param
-	}
-	return rules.InputPointer(*obs.InputKey) + "/params/" + param
-}
-
 // elicitationMode returns the mode of an elicitation; form is the default.
 func elicitationMode(params []byte) string {
 	m := wire.At(params, "/mode")
@@ -181,7 +173,7 @@ func judgeMode(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 		Permitted:   permittedMode(wanted),
 		Seen:        "an elicitation in mode " + wanted,
 		At:          rules.PositionsOf(declarationOf(s, obs), obs.Event),
-		Pointer:     pointerToParam(obs, "mode"),
+		Pointer:     obs.PointerToParam("mode"),
 		Earlier:     pointerToDeclared(s),
 	})
 }
@@ -244,7 +236,7 @@ func judgeSamplingTools(s *rules.Session, obs *rules.Observation, out *rules.Rep
 		out.MarkReportedElsewhere(toolChoiceDeclared)
 	case offered:
 		d.Requirement, d.Summary = toolsDeclared, "The server sends tools to a client that did not declare sampling.tools."
-		d.Seen, d.Pointer = "tools in sampling/createMessage"+describeDeclared(s, obs), pointerToParam(obs, "tools")
+		d.Seen, d.Pointer = "tools in sampling/createMessage"+describeDeclared(s, obs), obs.PointerToParam("tools")
 		d.Permitted = "tools only where the client declared sampling.tools"
 		out.Report(d)
 		if choice {
@@ -252,7 +244,7 @@ func judgeSamplingTools(s *rules.Session, obs *rules.Observation, out *rules.Rep
 		}
 	default:
 		d.Requirement, d.Summary = toolChoiceDeclared, "The server sends a toolChoice to a client that lacks sampling.tools."
-		d.Seen, d.Pointer = "toolChoice in sampling/createMessage"+describeDeclared(s, obs), pointerToParam(obs, "toolChoice")
+		d.Seen, d.Pointer = "toolChoice in sampling/createMessage"+describeDeclared(s, obs), obs.PointerToParam("toolChoice")
 		d.Permitted = "toolChoice only where the client declared sampling.tools"
 		out.Report(d)
 	}
@@ -269,7 +261,7 @@ func judgeIncludeContext(s *rules.Session, obs *rules.Observation, out *rules.Re
 	declared := s.ClientDeclares(obs.Request, "sampling.context")
 	d := verdict.Deviation{
 		Seen: "includeContext " + rules.Excerpt(wire.Quote(value)), At: rules.PositionsOf(declarationOf(s, obs), obs.Event),
-		Pointer: pointerToParam(obs, "includeContext"), Earlier: pointerToDeclared(s),
+		Pointer: obs.PointerToParam("includeContext"), Earlier: pointerToDeclared(s),
 	}
 	switch {
 	case value != "thisServer" && value != "allServers":

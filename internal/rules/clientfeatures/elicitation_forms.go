@@ -65,7 +65,7 @@ func judgeSecretFields(_ *rules.Session, obs *rules.Observation, out *rules.Repo
 				Permitted:   "fields that hold no passwords, keys, tokens or payment data",
 				Seen:        "the field " + rules.Excerpt(wire.Quote(f.name)),
 				At:          rules.PositionsOf(obs.Event),
-				Pointer:     string(jsontext.Pointer(pointerToParam(obs, "requestedSchema/properties")).AppendToken(f.name)),
+				Pointer:     string(jsontext.Pointer(obs.PointerToParam("requestedSchema/properties")).AppendToken(f.name)),
 				Weight:      verdict.AtMostWarning,
 			})
 		}
@@ -122,7 +122,7 @@ func judgeLinks(_ *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	d := verdict.Deviation{Requirement: noLinks, Permitted: "text without links; url mode to open a page", At: rules.PositionsOf(obs.Event)}
 	if link := firstLink(message); link != "" {
 		d.Summary, d.Seen = "The server's form message tells the user to open a web address.", "in the message: "+rules.Excerpt(message)
-		d.Pointer = pointerToParam(obs, "message")
+		d.Pointer = obs.PointerToParam("message")
 		if before, _, _ := strings.Cut(message, link); !inviting.MatchString(before) {
 			d.Summary, d.Weight = "The server's form message contains a web address.", verdict.OnlyNote
 		}

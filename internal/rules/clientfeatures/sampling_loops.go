@@ -89,7 +89,7 @@ func judgeReply(r toolUseRound, messages []samplingMessage, obs *rules.Observati
 				Permitted:   "a result for each tool use of the model, or no further request",
 				Seen:        "no result for the tool use " + rules.Excerpt(wire.Quote(u.id)),
 				At:          rules.PositionsOf(r.request, r.event, obs.Event),
-				Pointer:     pointerToParam(obs, "messages"),
+				Pointer:     obs.PointerToParam("messages"),
 				Earlier:     "/result/content",
 			})
 			return

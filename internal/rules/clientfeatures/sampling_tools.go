@@ -77,7 +77,7 @@ func judgeToolMessages(s *rules.Session, obs *rules.Observation, out *rules.Repo
 // pointerToMessage returns the pointer to a message of a sampling request, counted from 0, in the
 // message that carries the request.
 func pointerToMessage(obs *rules.Observation, i int) string {
-	return pointerToParam(obs, "messages/"+strconv.Itoa(i))
+	return obs.PointerToParam("messages/" + strconv.Itoa(i))
 }
 
 // toolUseBalance judges whether tool uses and tool results match each other. It tracks the tool

@@ -80,17 +80,13 @@ func judgeUniqueTools(s *rules.Session, obs *rules.Observation, out *rules.Repor
 	for i, tool := range tools {
 		name, ok := wire.Text(wire.At(tool, "/name"))
 		if ok && names[name] {
-			pointer := "/params/tools/" + strconv.Itoa(i) + "/name"
-			if obs.InputKey != nil {
-				pointer = rules.InputPointer(*obs.InputKey) + pointer
-			}
 			out.Report(verdict.Deviation{
 				Requirement: definitionsValid,
 				Summary:     "The server's sampling request has two tools of the same name.",
 				Permitted:   "a unique name for each tool",
 				Seen:        "the name " + rules.Excerpt(wire.Quote(name)) + " twice",
 				At:          rules.PositionsOf(obs.Event),
-				Pointer:     pointer,
+				Pointer:     obs.PointerToParam("tools/" + strconv.Itoa(i) + "/name"),
 			})
 			return
 		}
