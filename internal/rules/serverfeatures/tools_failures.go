@@ -141,7 +141,7 @@ func judgeEmbedded(s *rules.Session, obs *rules.Observation, out *rules.Reporter
 	default:
 		d := deviationOf(toolEmbedded, obs)
 		d.Summary, d.Permitted = "The server's tool embeds a resource, but resources are not declared.", "the capability resources"
-		d.At, d.Earlier = rules.PositionsOf(s.Declaration.Responses[0].Event, obs.Request.Event, obs.Event), "/result/capabilities"
+		s.ShowDeclared(&d)
 		out.Report(d)
 	}
 }

@@ -127,11 +127,13 @@ func judgeCapability(s *rules.Session, capability string, obs *rules.Observation
 	case s.ServerDeclared(capability):
 		out.MarkObserved(serverRespects)
 	default:
-		out.Report(verdict.Deviation{
+		d := verdict.Deviation{
 			Requirement: serverRespects, Summary: "The server sends a change notification without declaring it.",
-			Permitted: "the capability " + capability + " in the result of server/discover, or no such notification", Seen: rules.Excerpt(obs.Message.Raw),
-			At: rules.PositionsOf(s.Declaration.Responses[0].Event, obs.Event), Earlier: "/result/capabilities",
-		})
+			Permitted: "the capability " + capability + " in the result of server/discover, or no such notification",
+			Seen:      rules.Excerpt(obs.Message.Raw), At: rules.PositionsOf(obs.Event),
+		}
+		s.ShowDeclared(&d)
+		out.Report(d)
 	}
 }
 
