@@ -82,8 +82,8 @@ func cancelledRequest(s *rules.Session, obs *rules.Observation) *transcript.Even
 	if obs.Message.Method != spec.MethodCancelled {
 		return nil
 	}
-	for _, req := range s.ClientRequests() {
-		if req.Event.Seq < obs.Event.Seq && req.Message.ID.Same(obs.Message.ParamIDAt("/requestId")) {
+	for _, req := range s.RequestsWithID(obs.Message.ParamIDAt("/requestId")) {
+		if req.Event.Seq < obs.Event.Seq {
 			return req.Event
 		}
 	}
