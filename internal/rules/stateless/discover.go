@@ -113,16 +113,15 @@ func (d *discoveries) judgeResult(s *rules.Session, obs *rules.Observation, out 
 func judgeVersions(versions []string, obs *rules.Observation, out *rules.Reporter) {
 	d := deviationOf(discoverVersions, obs)
 	d.Pointer, d.Weight = "/result/supportedVersions", verdict.AtMostWarning
-	sorted := slices.Sorted(slices.Values(versions))
+	repeated := indexOfRepeated(versions)
 	switch {
 	case len(versions) == 0:
 		d.Summary, d.Permitted = "The server lists no supported version.", "the versions that the server supports"
 	case !slices.Contains(versions, obs.Request.Metadata.Version):
 		d.Summary, d.Permitted = "The server does not list the version by which it serves the request.", "a list that includes this version"
-	case len(slices.Compact(sorted)) < len(versions):
+	case repeated >= 0:
 		d.Summary, d.Permitted = "The server lists a supported version twice.", "each version once"
-		i := indexOfRepeated(versions)
-		d.Seen, d.Pointer = rules.Excerpt(wire.Quote(versions[i]))+" more than once", "/result/supportedVersions/"+strconv.Itoa(i)
+		d.Seen, d.Pointer = rules.Excerpt(wire.Quote(versions[repeated]))+" more than once", "/result/supportedVersions/"+strconv.Itoa(repeated)
 	case slices.ContainsFunc(versions, func(v string) bool { return !spec.Revision(v).IsPublished() && !mayBeRevisionName(v) }):
 		d.Weight = verdict.OnlyNote
 		d.Summary, d.Permitted = "The server lists a version that does not exist.", "revisions of the specification, such as 2026-07-28"
@@ -131,16 +130,6 @@ func judgeVersions(versions []string, obs *rules.Observation, out *rules.Reporte
 		return
 	}
 	out.Report(d)
-}
-
-// indexOfRepeated returns the index of the first version that an earlier one equals.
-func indexOfRepeated(versions []string) int {
-	for i, v := range versions {
-		if slices.Contains(versions[:i], v) {
-			return i
-		}
-	}
-	return -1
 }
 
 func judgeExtensions(result jsontext.Value, obs *rules.Observation, out *rules.Reporter) {

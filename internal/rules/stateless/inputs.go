@@ -63,9 +63,9 @@ func judgeInputRequired(s *rules.Session, obs *rules.Observation, out *rules.Rep
 	if inputs.Kind() != '{' || len(names) == 0 {
 		return // the shape rules report an inputRequests that is not an object
 	}
-	if key, repeated := repeatedKey(names); repeated {
+	if i := indexOfRepeated(names); i >= 0 {
 		d.Requirement, d.Summary, d.Permitted = inputKeysUnique, "The server's inputRequests have a key twice.", "each key once"
-		d.Pointer, d.Seen = "/result/inputRequests", "the key "+rules.Excerpt(wire.Quote(key))+" twice"
+		d.Pointer, d.Seen = "/result/inputRequests", "the key "+rules.Excerpt(wire.Quote(names[i]))+" twice"
 		out.Report(d)
 	} else {
 		out.MarkObserved(inputKeysUnique)
@@ -75,16 +75,16 @@ func judgeInputRequired(s *rules.Session, obs *rules.Observation, out *rules.Rep
 	}
 }
 
-// repeatedKey returns the first name that occurs twice, and whether there is one.
-func repeatedKey(names []string) (string, bool) {
+// indexOfRepeated returns the index of the first text that equals an earlier one, or -1.
+func indexOfRepeated(texts []string) int {
 	seen := map[string]bool{}
-	for _, name := range names {
-		if seen[name] {
-			return name, true
+	for i, text := range texts {
+		if seen[text] {
+			return i
 		}
-		seen[name] = true
+		seen[text] = true
 	}
-	return "", false
+	return -1
 }
 
 // judgeInputRequest judges the method of an entry of inputRequests; the shape rules judge its
