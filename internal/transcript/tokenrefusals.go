@@ -48,8 +48,11 @@ func (x *Exchanges) TokenRefusals() []TokenRefusal {
 // RefusesToken reports whether the response refuses the bearer token of the request with status 401.
 // It returns false if the token was removed from the transcript.
 func (x *Exchange) RefusesToken() bool {
+	if x.Status() != http.StatusUnauthorized {
+		return false
+	}
 	values := x.RequestHead().Values("Authorization")
-	if x.Status() != http.StatusUnauthorized || len(values) != 1 || strings.Contains(values[0], redact.Mark) {
+	if len(values) != 1 || strings.Contains(values[0], redact.Mark) {
 		return false
 	}
 	scheme, token, _ := strings.Cut(values[0], " ")
